@@ -1,0 +1,34 @@
+#pragma once
+// The two errors of the house: one the user can fix, one that is ours.
+
+#include <fmt/core.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace hocket {
+
+/// Something the user can fix: bad text, a bad argument, a graph that breaks a rule.
+/// The message is one line, `where: what was found, what was wanted`.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A broken promise inside hocket itself.
+class InternalError : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+template <class... Args>
+[[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <class... Args>
+[[noreturn]] void internal_fail(fmt::format_string<Args...> format, Args&&... args) {
+  throw InternalError(fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace hocket

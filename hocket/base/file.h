@@ -1,0 +1,15 @@
+#pragma once
+// Whole files, in and out.
+
+#include <string>
+#include <string_view>
+
+namespace hocket {
+
+/// The bytes of a file, `-` being standard input; Error naming the path when it cannot be read.
+std::string read_file(const std::string& path);
+
+/// Writes a file whole or not at all: through a neighbour that is renamed when complete.
+void write_file(const std::string& path, std::string_view bytes);
+
+}  // namespace hocket

@@ -1,0 +1,18 @@
+#pragma once
+// What a pass did or refused, and why.
+
+#include <string>
+
+namespace hocket {
+
+struct Remark {
+  std::string where;  ///< a node, a tensor, a pass
+  std::string what;   ///< what was done, or was not
+  std::string why;
+  double seconds = 0;  ///< gained or lost, where somebody can tell
+  std::string pass;    ///< filled in by the pass runner
+
+  friend bool operator==(const Remark&, const Remark&) = default;
+};
+
+}  // namespace hocket

@@ -1,0 +1,32 @@
+#pragma once
+// Words and numbers as the language writes them, and the nearest word to a misspelt one.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket {
+
+/// Shortest text that reads back as the same double; always has one of `.`, `e`, `inf`, `nan`.
+/// A NaN keeps its sign; other bits of its payload are not written.
+void append_number(std::string& out, double value);
+void append_number(std::string& out, std::int64_t value);
+
+/// The string in double quotes, with `\"`, `\\`, `\n` and `\xNN` for other control bytes.
+void append_quoted(std::string& out, std::string_view text);
+std::string quoted(std::string_view text);
+
+/// The candidate with the smallest edit distance to `word`, or "" when none is near.
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
+/// `; nearest is 'x'`, or "" when nothing is near: the tail of an "unknown name" message.
+std::string nearest_hint(std::string_view word, std::span<const std::string_view> candidates);
+
+std::vector<std::string_view> split(std::string_view text, char separator);
+std::string_view trim(std::string_view text);
+
+/// Plain for zero or several, without the `s` for one: `1 result`, `2 results`.
+std::string count_of(std::int64_t n, std::string_view noun);
+
+}  // namespace hocket

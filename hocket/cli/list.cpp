@@ -1,0 +1,45 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "hocket/base/error.h"
+#include "hocket/base/text.h"
+#include "hocket/cli/verbs.h"
+#include "hocket/ops/ops.h"
+#include "hocket/passes/table.h"
+
+namespace hocket::cli {
+namespace {
+
+std::string ops_text() {
+  std::string text;
+  for (const Op* op : ops::all()) text += fmt::format("{:<16}{}\n", op->name, op->doc);
+  return text;
+}
+
+std::string passes_text() {
+  std::string text;
+  PassTable table = standard_passes();
+  for (const Pass& p : table.passes()) {
+    std::string options;
+    for (const OptionRow& o : p.options) options += fmt::format(" [{}={}]", o.name, o.fallback);
+    text += fmt::format("{:<16}{}{}\n", p.name, p.doc, options);
+  }
+  return text;
+}
+
+}  // namespace
+
+int list(const ListVerb& verb) {
+  constexpr std::string_view known[] = {"ops", "passes"};
+  if (verb.what == "ops")
+    print(ops_text());
+  else if (verb.what == "passes")
+    print(passes_text());
+  else
+    fail("list: unknown list '{}', wanted ops or passes{}", verb.what,
+         nearest_hint(verb.what, known));
+  return 0;
+}
+
+}  // namespace hocket::cli

@@ -1,0 +1,315 @@
+#include "hocket/codegen/reference/interpret.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "hocket/base/error.h"
+#include "hocket/base/text.h"
+#include "hocket/ops/kernel.h"
+#include "hocket/ops/ops.h"
+
+namespace hocket {
+namespace {
+
+/// One collective as it happens: who is expected, who has come, and what came out.
+struct Meeting {
+  std::vector<int> members;
+  std::int64_t channel = 0;
+  const Op* op = nullptr;
+  std::string description;  // the first caller's, for messages
+  std::vector<const Node*> calls;
+  std::vector<std::vector<Tensor>> inputs;
+  std::vector<std::vector<Type>> types;
+  std::vector<std::vector<Tensor>> results;
+  std::size_t arrived = 0;
+
+  bool complete() const { return arrived == members.size(); }
+  std::size_t index_of(int rank) const {
+    return static_cast<std::size_t>(std::ranges::find(members, rank) - members.begin());
+  }
+  std::string missing() const {
+    std::string list;
+    for (std::size_t i = 0; i < members.size(); ++i)
+      if (calls[i] == nullptr) list += fmt::format("{}{}", list.empty() ? "" : ", ", members[i]);
+    return list;
+  }
+};
+
+class Meetings {
+ public:
+  Meeting& join(const Graph& g, NodeId n, int rank, std::vector<Tensor> operands) {
+    const Node& node = g[n];
+    const auto& group = node.attr<std::string>("group");
+    auto channel = node.attr<std::int64_t>("channel");
+    std::vector<int> members = g.world().members(group, rank);
+    auto& slot = meetings_[{channel, members}];
+    if (!slot) {
+      slot = std::make_unique<Meeting>();
+      slot->calls.resize(members.size());
+      slot->inputs.resize(members.size());
+      slot->types.resize(members.size());
+      slot->members = std::move(members);
+      slot->channel = channel;
+      slot->op = node.op;
+      slot->description =
+          fmt::format("{} on channel {} of group {}", g.describe(n), channel, quoted(group));
+    }
+    Meeting& m = *slot;
+    std::size_t me = m.index_of(rank);
+    if (m.calls[me] != nullptr)
+      fail("rank {}: {}: channel {} is used twice in one step", rank, g.describe(n), channel);
+    require_match(m, g, n, rank, operands);
+    m.calls[me] = &node;
+    m.inputs[me] = std::move(operands);
+    for (Value v : g.results(n)) m.types[me].push_back(g.type(v).ready());
+    ++m.arrived;
+    if (m.complete()) exchange(m);
+    return m;
+  }
+
+ private:
+  /// What all members must agree on: the op, its attributes, and the types they bring.
+  static void require_match(const Meeting& m, const Graph& g, NodeId n, int rank,
+                            const std::vector<Tensor>& operands) {
+    const Node& node = g[n];
+    auto other = std::ranges::find_if(m.calls, [](const Node* c) { return c != nullptr; });
+    if (other == m.calls.end()) return;
+    auto at = static_cast<std::size_t>(other - m.calls.begin());
+    auto refuse = [&](const std::string& mine, const std::string& theirs) {
+      fail("channel {}: rank {} calls {}, rank {} calls {}", m.channel, m.members[at], theirs, rank,
+           mine);
+    };
+    if (node.op != m.op) refuse(std::string(node.op->name), std::string(m.op->name));
+    auto mine = node.attributes.values(), theirs = (*other)->attributes.values();
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      if (!same(mine[i], theirs[i]))
+        refuse(fmt::format("{} with {}={}", node.op->name, node.op->attributes[i].name,
+                           to_text(mine[i])),
+               fmt::format("{} with {}={}", node.op->name, node.op->attributes[i].name,
+                           to_text(theirs[i])));
+    auto types = [&](const std::vector<Tensor>& list) {
+      std::string text(node.op->name);
+      text += " of";
+      for (const Tensor& t : list) text += " " + to_text(t.type());
+      return text;
+    };
+    bool equal = std::ranges::equal(operands, m.inputs[at], {}, &Tensor::type, &Tensor::type);
+    if (!equal) refuse(types(operands), types(m.inputs[at]));
+  }
+
+  static void exchange(Meeting& m) {
+    if (m.op->exchange == nullptr) return;
+    ExchangeCall call{*m.op, m.calls[0]->attributes, m.inputs, m.types, {}};
+    for (const auto& types : m.types) call.results.emplace_back(types.size());
+    m.op->exchange(call);
+    m.results = std::move(call.results);
+    m.inputs.clear();
+  }
+
+  std::map<std::pair<std::int64_t, std::vector<int>>, std::unique_ptr<Meeting>> meetings_;
+};
+
+std::vector<Tensor> run_region(const Graph& region, std::vector<Tensor> inputs, int rank);
+
+std::vector<Tensor> run_pure(const Graph& g, NodeId n, std::vector<Tensor> operands, int rank) {
+  if (g[n].region) return run_region(*g[n].region, std::move(operands), rank);
+  return evaluate(g, n, operands, rank);
+}
+
+std::vector<Tensor> run_region(const Graph& region, std::vector<Tensor> inputs, int rank) {
+  std::vector<Tensor> values(region.value_bound());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    values[region.inputs()[i].value.index] = std::move(inputs[i]);
+  for (NodeId n : region.nodes()) {
+    std::vector<Tensor> operands;
+    for (Value v : region[n].inputs) operands.push_back(values[v.index]);
+    std::vector<Tensor> results = run_pure(region, n, std::move(operands), rank);
+    for (std::uint32_t i = 0; i < results.size(); ++i)
+      values[region.result(n, i).index] = std::move(results[i]);
+  }
+  std::vector<Tensor> outputs;
+  for (const Output& o : region.outputs()) outputs.push_back(values[o.value.index]);
+  return outputs;
+}
+
+/// One rank: its place in its graph and the values alive there.
+class Rank {
+ public:
+  Rank(const Program& program, const Graph& g, int rank, const std::vector<Tensor>& inputs,
+       Meetings& meetings, const InterpretOptions& options)
+      : program_(program),
+        graph_(g),
+        rank_(rank),
+        meetings_(meetings),
+        options_(options),
+        at_(g.first_node()),
+        values_(g.value_bound()),
+        readers_(g.value_bound()) {
+    for (std::uint32_t i = 1; i < g.value_bound(); ++i)
+      readers_[i] = static_cast<std::uint32_t>(g.uses(Value{i}).size());
+    if (static_cast<std::size_t>(rank) < options.preset.size())
+      preset_ = &options.preset[static_cast<std::size_t>(rank)];
+    take_inputs(inputs);
+  }
+
+  bool done() const { return at_ == graph_.return_node(); }
+
+  /// Runs until the end or until somebody else must come first; true when it got anywhere.
+  bool advance() {
+    bool moved = false;
+    while (!done() && step()) {
+      at_ = graph_.following(at_);
+      moved = true;
+    }
+    return moved;
+  }
+
+  RankResult result() {
+    RankResult r;
+    for (const Output& o : graph_.outputs()) r.outputs.push_back(values_[o.value.index]);
+    for (const Input& in : graph_.inputs()) {
+      Value next = in.state ? graph_.next(in.value) : Value{};
+      r.state.push_back(!in.state ? Tensor{} : next ? values_[next.index] : initial_[in.value]);
+    }
+    if (options_.keep_values)
+      for (std::uint32_t i = 1; i < values_.size(); ++i)
+        if (values_[i]) r.values.emplace(Value{i}, values_[i]);
+    r.peak_bytes = peak_;
+    return r;
+  }
+
+  std::string stuck() const {
+    std::string where = fmt::format("rank {} waits in {}", rank_, graph_.describe(at_));
+    if (blocking_ == nullptr) return where;
+    return fmt::format("{} for {}, which rank {} did not join", where, blocking_->description,
+                       blocking_->missing());
+  }
+
+ private:
+  void take_inputs(const std::vector<Tensor>& inputs) {
+    auto specs = graph_.inputs();
+    if (inputs.size() != specs.size())
+      fail("rank {}: {} inputs given, graph {} wants {}", rank_, inputs.size(), graph_.name(),
+           specs.size());
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      Value v = specs[i].value;
+      if (specs[i].state && specs[i].kind == StateKind::forwarded)
+        fail("input %{}: forwarded state exists only between phases; run the phases instead",
+             graph_.name(v));
+      if (!inputs[i] || inputs[i].type() != graph_.type(v))
+        fail("rank {}: input %{} is {}, wanted {}", rank_, graph_.name(v),
+             inputs[i] ? to_text(inputs[i].type()) : "missing", to_text(graph_.type(v)));
+      if (specs[i].state) initial_[v] = inputs[i];
+      define(v, inputs[i]);
+    }
+  }
+
+  void define(Value v, Tensor t) {
+    if (readers_[v.index] == 0 && !options_.keep_values) return;
+    live_ += t ? t.type().bytes() : 0;
+    peak_ = std::max(peak_, live_);
+    values_[v.index] = std::move(t);
+  }
+
+  void release(Value v) {
+    if (--readers_[v.index] > 0 || options_.keep_values) return;
+    live_ -= values_[v.index] ? values_[v.index].type().bytes() : 0;
+    values_[v.index] = Tensor{};
+  }
+
+  bool all_known(NodeId n) const {
+    if (preset_ == nullptr || graph_[n].result_count == 0) return false;
+    return std::ranges::all_of(graph_.results(n), [&](Value v) { return preset_->contains(v); });
+  }
+
+  bool step() {
+    const Node& node = graph_[at_];
+    if (node.delay != 0) fail("{}: has a delay; run the phases instead", graph_.describe(at_));
+    std::vector<Tensor> results;
+    if (all_known(at_)) {
+      for (Value v : graph_.results(at_)) results.push_back(preset_->at(v));
+    } else if (node.op->starts || node.op == &ops::barrier) {
+      if (blocking_ == nullptr) blocking_ = &meetings_.join(graph_, at_, rank_, operands(node));
+      if (node.op->starts) {
+        for (std::uint32_t i = 0; i < node.result_count; ++i)
+          arriving_[graph_.result(at_, i)] = {blocking_, i};
+        results.resize(node.result_count);
+      } else if (!blocking_->complete()) {
+        return false;
+      }
+      blocking_ = nullptr;
+    } else if (node.op->waits) {
+      for (Value v : node.inputs) {
+        auto [meeting, index] = arriving_.at(v);
+        if (!meeting->complete()) {
+          blocking_ = meeting;
+          return false;
+        }
+        results.push_back(meeting->results[meeting->index_of(rank_)][index]);
+      }
+      blocking_ = nullptr;
+    } else if (const Tensor* named = named_constant(node)) {
+      results.push_back(*named);
+    } else {
+      results = run_pure(graph_, at_, operands(node), rank_);
+    }
+    if (options_.hook) options_.hook(rank_, graph_, at_, results);
+    for (std::uint32_t i = 0; i < node.result_count; ++i) define(graph_.result(at_, i), results[i]);
+    for (Value v : node.inputs) release(v);
+    return true;
+  }
+
+  std::vector<Tensor> operands(const Node& node) const {
+    std::vector<Tensor> list;
+    for (Value v : node.inputs) list.push_back(values_[v.index]);
+    return list;
+  }
+
+  const Tensor* named_constant(const Node& node) const {
+    if (node.op != &ops::constant) return nullptr;
+    auto it = program_.constants.find(node.attr<std::string>("ref"));
+    return it == program_.constants.end() ? nullptr : &it->second;
+  }
+
+  const Program& program_;
+  const Graph& graph_;
+  int rank_;
+  Meetings& meetings_;
+  const InterpretOptions& options_;
+  const std::unordered_map<Value, Tensor>* preset_ = nullptr;
+  NodeId at_;
+  std::vector<Tensor> values_;
+  std::vector<std::uint32_t> readers_;
+  std::unordered_map<Value, Tensor> initial_;
+  std::unordered_map<Value, std::pair<Meeting*, std::uint32_t>> arriving_;
+  Meeting* blocking_ = nullptr;
+  std::int64_t live_ = 0, peak_ = 0;
+};
+
+}  // namespace
+
+std::vector<RankResult> interpret(const Program& program,
+                                  std::span<const std::vector<Tensor>> inputs,
+                                  const InterpretOptions& options) {
+  auto count = static_cast<std::size_t>(program.world->ranks());
+  if (inputs.size() != count) fail("inputs for {} ranks, wanted {}", inputs.size(), count);
+  Meetings meetings;
+  std::vector<Rank> ranks;
+  ranks.reserve(count);
+  for (std::size_t r = 0; r < count; ++r) {
+    auto rank = static_cast<int>(r);
+    ranks.emplace_back(program, program.graph_of(rank), rank, inputs[r], meetings, options);
+  }
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (Rank& r : ranks) moved |= r.advance();
+  }
+  auto stuck = std::ranges::find_if(ranks, [](const Rank& r) { return !r.done(); });
+  if (stuck != ranks.end()) throw Error(stuck->stuck());
+  std::vector<RankResult> results;
+  for (Rank& r : ranks) results.push_back(r.result());
+  return results;
+}
+
+}  // namespace hocket

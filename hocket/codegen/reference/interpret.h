@@ -1,0 +1,39 @@
+#pragma once
+// The interpreter: one step of a program on all its ranks, in one thread, by the plain kernels.
+// Slow, simple and always the same; what everything faster is compared with.
+
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "hocket/ir/program.h"
+
+namespace hocket {
+
+struct InterpretOptions {
+  /// Called after each node with its results; values in flight are empty.
+  std::function<void(int rank, const Graph&, NodeId, std::span<const Tensor>)> hook = nullptr;
+  /// By rank: values known beforehand. A node whose results are all known is not run.
+  std::vector<std::unordered_map<Value, Tensor>> preset = {};
+  /// Keep every value to the end, in `RankResult::values`, instead of freeing it after its last
+  /// reader.
+  bool keep_values = false;
+};
+
+struct RankResult {
+  std::vector<Tensor> outputs;  ///< in the order of Graph::outputs()
+  std::vector<Tensor>
+      state;  ///< by input: what the next iteration starts from; empty for other inputs
+  std::unordered_map<Value, Tensor> values;  ///< with keep_values
+  std::int64_t peak_bytes = 0;  ///< most bytes of values alive at once; a view counts like a copy
+};
+
+/// Runs every rank until it ends or waits for another, in turn. `inputs[rank]` has a tensor for
+/// every input of its graph. Throws Error when an input is missing or of another type, when the
+/// calls that meet in a collective differ, or when ranks wait for each other for ever.
+std::vector<RankResult> interpret(const Program& program,
+                                  std::span<const std::vector<Tensor>> inputs,
+                                  const InterpretOptions& options = {});
+
+}  // namespace hocket

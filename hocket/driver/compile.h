@@ -1,0 +1,26 @@
+#pragma once
+// Everything that is done to a program between reading and running it.
+
+#include <string>
+#include <vector>
+
+#include "hocket/ir/program.h"
+#include "hocket/passes/runner.h"
+
+namespace hocket {
+
+struct CompileOptions {
+  std::string passes = "default";       ///< as written on the command line
+  PassTable table = standard_passes();  ///< add your own passes here
+  RunPasses run = {};
+};
+
+struct CompileReport {
+  std::vector<PassReport> passes;
+  std::vector<Remark> remarks;  ///< of the pass list itself; those of a pass are in its report
+};
+
+/// Transforms the program in place. When a step fails, the program is as the step before left it.
+CompileReport compile(Program& program, const CompileOptions& options = {});
+
+}  // namespace hocket

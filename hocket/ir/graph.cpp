@@ -1,0 +1,748 @@
+#include "hocket/ir/graph.h"
+
+#include <algorithm>
+
+#include "hocket/base/error.h"
+#include "hocket/base/text.h"
+
+namespace hocket {
+
+const Op input_op{.name = "input", .doc = "a value that enters the graph"};
+const Op return_op{.name = "return", .doc = "the values that leave the graph"};
+
+namespace {
+
+constexpr std::string_view state_kind_names[] = {"parameter", "buffer", "optimizer", "rng",
+                                                 "forwarded"};
+
+// Labels of a growing list lie this far apart; the return node stands beyond all of them.
+constexpr std::uint64_t label_step = std::uint64_t{1} << 32;
+constexpr std::uint64_t last_label = std::uint64_t{1} << 63;
+
+}  // namespace
+
+std::string_view name(StateKind kind) { return state_kind_names[static_cast<std::size_t>(kind)]; }
+
+std::optional<StateKind> find_state_kind(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(state_kind_names); ++i)
+    if (state_kind_names[i] == name) return static_cast<StateKind>(i);
+  return std::nullopt;
+}
+
+std::span<const Value> Node::slot(std::size_t slot) const {
+  std::span<const Value> all(inputs.data(), inputs.size());
+  if (op->operands.size() == 1) return all;
+  if (!op->writes_lists()) return all.subspan(slot, 1);
+  auto sizes = attributes.list_sizes();
+  std::size_t start = 0;
+  for (std::size_t i = 0; i < slot; ++i) start += sizes[i];
+  return all.subspan(start, sizes[slot]);
+}
+
+Graph::Graph(std::string name, std::shared_ptr<const World> world) {
+  data_.name = std::move(name);
+  data_.world = world ? std::move(world) : std::make_shared<const World>();
+  intern_path("");
+  data_.nodes.push({});
+  data_.values.push({});
+  data_.links.push({});
+  Node last;
+  last.op = &return_op;
+  data_.nodes.push(std::move(last));
+  data_.links.push({.prev = 0, .next = 0, .label = last_label});
+  data_.links.edit(0) = {.prev = 1, .next = 1, .label = 0};
+}
+
+Graph::Graph(const Graph& o) : data_(o.data_), remarks_(o.remarks_), edits_(o.edits_) {}
+
+Graph::Graph(Graph&& o) noexcept
+    : data_(std::move(o.data_)), remarks_(std::move(o.remarks_)), edits_(o.edits_) {}
+
+Graph& Graph::operator=(const Graph& o) {
+  if (this != &o) assign(Data(o.data_));
+  return *this;
+}
+
+Graph& Graph::operator=(Graph&& o) {
+  if (this != &o) assign(std::move(o.data_));
+  return *this;
+}
+
+Graph::~Graph() = default;
+
+void Graph::assign(Data data) {
+  ++edits_;
+  if (undo_ && !undo_->replaced) undo_->replaced = std::make_unique<Data>(std::move(data_));
+  data_ = std::move(data);
+}
+
+std::vector<Value> Graph::results(NodeId n) const {
+  std::vector<Value> values;
+  for (std::uint32_t i = 0; i < (*this)[n].result_count; ++i) values.push_back(result(n, i));
+  return values;
+}
+
+void Graph::append_name(std::string& out, Value v) const {
+  data_.names.append(out, data_.values[v.index].name);
+}
+
+std::string Graph::name(Value v) const {
+  std::string out;
+  append_name(out, v);
+  return out;
+}
+
+std::string Graph::describe(NodeId n) const {
+  const Node& node = (*this)[n];
+  if (node.op == &input_op) return "input %" + name(result(n));
+  if (node.result_count == 0) return std::string(node.op->name);
+  return fmt::format("%{} = {}", name(result(n)), node.op->name);
+}
+
+const Input& Graph::input(Value v) const {
+  auto it = data_.input_index.find(v);
+  if (it == data_.input_index.end()) internal_fail("value {} is no input", v.index);
+  return data_.inputs[it->second];
+}
+
+Value Graph::next(Value state) const {
+  auto it = data_.next_index.find(state);
+  return it == data_.next_index.end() ? Value{} : (*this)[return_node()].inputs[it->second];
+}
+
+std::vector<Output> Graph::outputs() const {
+  std::vector<Output> outputs;
+  const Node& last = (*this)[return_node()];
+  for (std::size_t i = 0; i < data_.returns.size(); ++i)
+    if (!data_.returns[i].next_of) outputs.push_back({data_.returns[i].name, last.inputs[i]});
+  return outputs;
+}
+
+NodeId Graph::first_node() const {
+  if (data_.inputs.empty()) return following({0});
+  return following(node(data_.inputs.back().value));
+}
+
+NodeId Graph::first_user(NodeId n) const {
+  NodeId best;
+  for (std::uint32_t i = 0; i < (*this)[n].result_count; ++i)
+    for (Use use : uses(result(n, i)))
+      if (!best || before(use.node, best)) best = use.node;
+  return best;
+}
+
+NodeId Graph::last_user(NodeId n) const {
+  NodeId best;
+  for (std::uint32_t i = 0; i < (*this)[n].result_count; ++i)
+    for (Use use : uses(result(n, i)))
+      if (!best || before(best, use.node)) best = use.node;
+  return best;
+}
+
+bool Graph::used(NodeId n) const {
+  for (std::uint32_t i = 0; i < (*this)[n].result_count; ++i)
+    if (!uses(result(n, i)).empty()) return true;
+  return false;
+}
+
+// ---- interface
+
+void Graph::save_interface() {
+  ++edits_;
+  if (!undo_ || undo_->replaced || undo_->interface) return;
+  undo_->interface = Interface{data_.name,        data_.world,   data_.ranks,     data_.inputs,
+                               data_.input_index, data_.returns, data_.next_index};
+}
+
+void Graph::set_name(std::string name) {
+  save_interface();
+  data_.name = std::move(name);
+}
+
+void Graph::set_world(std::shared_ptr<const World> world) {
+  save_interface();
+  data_.world = std::move(world);
+}
+
+void Graph::set_ranks(std::vector<int> ranks) {
+  save_interface();
+  data_.ranks = std::move(ranks);
+}
+
+Value Graph::add_input(const Type& type, std::string_view name, InputInfo info) {
+  if (!count_elements(type.shape)) fail("input %{}: {} is too large", name, to_text(type));
+  save_interface();
+  NodeId place = first_node();
+  Node node;
+  node.op = &input_op;
+  node.first_result = data_.values.size();
+  node.result_count = 1;
+  NodeId n{data_.nodes.push(std::move(node))};
+  data_.links.push({});
+  link_before(n.index, place.index);
+  Value v{data_.values.size()};
+  data_.values.push(
+      {.type = type, .node = n, .name = data_.names.claim(name, v.index), .uses = {}});
+  data_.input_index.emplace(v, static_cast<std::uint32_t>(data_.inputs.size()));
+  Input input;
+  static_cast<InputInfo&>(input) = std::move(info);
+  input.value = v;
+  data_.inputs.push_back(std::move(input));
+  return v;
+}
+
+void Graph::set_input_info(Value v, InputInfo info) {
+  input(v);
+  save_interface();
+  static_cast<InputInfo&>(data_.inputs[data_.input_index.at(v)]) = std::move(info);
+}
+
+void Graph::erase_input(Value v) {
+  const Input& in = input(v);
+  if (!uses(v).empty() || next(v)) fail("input %{}: cannot be erased, it is still read", name(v));
+  save_interface();
+  data_.inputs.erase(data_.inputs.begin() + (&in - data_.inputs.data()));
+  data_.input_index.clear();
+  for (std::size_t i = 0; i < data_.inputs.size(); ++i)
+    data_.input_index.emplace(data_.inputs[i].value, static_cast<std::uint32_t>(i));
+  NodeId n = node(v);
+  unlink(n.index);
+  drop_result(v);
+  edit(n) = Node{};
+}
+
+void Graph::append_operand(NodeId n, Value v) {
+  Node& node = edit(n);
+  node.inputs.push_back(v);
+  node.use_positions_.push_back(0);
+  add_use(v, {n, node.inputs.size() - 1});
+}
+
+/// Operands behind the erased one move up, and so must the records of their uses.
+void Graph::erase_operand(NodeId n, std::uint32_t i) {
+  remove_use(n, i);
+  Node& node = edit(n);
+  node.inputs.erase(node.inputs.begin() + i);
+  node.use_positions_.erase(node.use_positions_.begin() + i);
+  for (; i < node.inputs.size(); ++i)
+    data_.values.edit(node.inputs[i].index).uses[node.use_positions_[i]].operand = i;
+}
+
+void Graph::reindex_returns() {
+  data_.next_index.clear();
+  for (std::size_t i = 0; i < data_.returns.size(); ++i)
+    if (data_.returns[i].next_of)
+      data_.next_index.emplace(data_.returns[i].next_of, static_cast<std::uint32_t>(i));
+}
+
+void Graph::add_output(std::string name, Value v) {
+  require_value(v, "output");
+  save_interface();
+  data_.returns.push_back({std::move(name), {}});
+  append_operand(return_node(), v);
+}
+
+void Graph::erase_output(std::size_t i) {
+  std::size_t seen = 0;
+  for (std::size_t k = 0; k < data_.returns.size(); ++k) {
+    if (data_.returns[k].next_of || seen++ != i) continue;
+    save_interface();
+    data_.returns.erase(data_.returns.begin() + static_cast<std::ptrdiff_t>(k));
+    erase_operand(return_node(), static_cast<std::uint32_t>(k));
+    reindex_returns();
+    return;
+  }
+  internal_fail("there is no output {}", i);
+}
+
+void Graph::set_next(Value state, Value next) {
+  require_value(next, "next");
+  if (!input(state).state) fail("next %{}: it is not a state", name(state));
+  auto it = data_.next_index.find(state);
+  if (it != data_.next_index.end()) return set_operand(return_node(), it->second, next);
+  save_interface();
+  data_.next_index.emplace(state, static_cast<std::uint32_t>(data_.returns.size()));
+  data_.returns.push_back({"", state});
+  append_operand(return_node(), next);
+}
+
+void Graph::clear_next(Value state) {
+  auto it = data_.next_index.find(state);
+  if (it == data_.next_index.end()) return;
+  save_interface();
+  std::uint32_t i = it->second;
+  data_.returns.erase(data_.returns.begin() + i);
+  erase_operand(return_node(), i);
+  reindex_returns();
+}
+
+// ---- nodes
+
+void Graph::require(NodeId n, std::string_view what) const {
+  if (!contains(n)) internal_fail("{}: node {} is not in graph '{}'", what, n.index, data_.name);
+}
+
+void Graph::require_value(Value v, std::string_view what) const {
+  if (v.index == 0 || v.index >= data_.values.size() || !data_.values[v.index].node)
+    internal_fail("{}: value {} is not in graph '{}'", what, v.index, data_.name);
+}
+
+namespace {
+
+/// Throws Error unless the number of operands, slot by slot, is what the record wants.
+void check_operand_counts(const Op& op, std::size_t count, std::span<const std::uint32_t> sizes) {
+  auto refuse = [&](const OperandSpec& spec, std::size_t found) {
+    bool fits = spec.count == Count::one        ? found == 1
+                : spec.count == Count::optional ? found <= 1
+                                                : found >= spec.at_least;
+    if (!fits)
+      fail("{}: found {} for '{}', wanted {}", op.name,
+           count_of(static_cast<std::int64_t>(found), "operand"), spec.name,
+           spec.count == Count::one        ? "one"
+           : spec.count == Count::optional ? "at most one"
+                                           : fmt::format("at least {}", spec.at_least));
+  };
+  if (op.operands.size() == 1) return refuse(op.operands[0], count);
+  if (!op.writes_lists()) {
+    if (count != op.operands.size())
+      fail("{}: found {}, wanted {}", op.name,
+           count_of(static_cast<std::int64_t>(count), "operand"), op.operands.size());
+    return;
+  }
+  std::size_t total = 0;
+  for (std::uint32_t size : sizes) total += size;
+  if (sizes.size() != op.operands.size() || total != count)
+    fail("{}: the operand lists do not add up to {}", op.name, count);
+  for (std::size_t i = 0; i < sizes.size(); ++i) refuse(op.operands[i], sizes[i]);
+}
+
+}  // namespace
+
+std::vector<Type> Graph::infer(const NodeSpec& spec) const {
+  check_operand_counts(*spec.op, spec.inputs.size(), spec.attributes.list_sizes());
+  if (spec.op->has_region != (spec.region != nullptr))
+    fail("{}: {} a region", spec.op->name, spec.op->has_region ? "needs" : "cannot have");
+  SmallVector<const Type*, 8> inputs;
+  for (Value v : spec.inputs) inputs.push_back(&type(v));
+  if (spec.op->typed_by_result && spec.types.empty())
+    internal_fail("{}: needs the type of its result", spec.op->name);
+  std::vector<Type> types = spec.op->infer({.op = *spec.op,
+                                            .inputs = {inputs.data(), inputs.size()},
+                                            .attributes = spec.attributes,
+                                            .world = world(),
+                                            .written = spec.types,
+                                            .region = spec.region.get()});
+  for (const Type& t : types)
+    if (!count_elements(t.shape)) fail("{}: the result {} is too large", spec.op->name, to_text(t));
+  if (spec.types.empty()) return types;
+  if (types.size() != spec.types.size())
+    fail("{}: found {}, wanted {}", spec.op->name,
+         count_of(static_cast<std::int64_t>(spec.types.size()), "result"), types.size());
+  for (std::size_t i = 0; i < types.size(); ++i)
+    if (types[i] != spec.types[i])
+      fail("{}: type written {}, inferred {}", spec.op->name, to_text(spec.types[i]),
+           to_text(types[i]));
+  return types;
+}
+
+NodeId Graph::add(At at, const NodeSpec& spec) {
+  if (at.graph != this) internal_fail("a place in another graph");
+  require(at.before, "add");
+  if (is_input(at.before)) fail("{}: cannot stand before an input", spec.op->name);
+  for (Value v : spec.inputs) require_value(v, spec.op->name);
+  std::vector<Type> types = infer(spec);
+  ++edits_;
+
+  NodeId n{data_.nodes.size()};
+  Node node;
+  node.op = spec.op;
+  node.attributes = spec.attributes;
+  node.region = spec.region;
+  node.delay = spec.delay;
+  node.first_result = data_.values.size();
+  node.result_count = static_cast<std::uint32_t>(types.size());
+  node.path_ = intern_path(spec.path.empty() ? at.path : spec.path);
+  // Collectives meet by channel: a new one gets a number of its own unless it brings one.
+  if (spec.op->starts || spec.op->effect) {
+    if (int i = spec.op->attribute_index("channel"); i >= 0) {
+      auto index = static_cast<std::size_t>(i);
+      auto channel = std::get<std::int64_t>(node.attributes.values()[index]);
+      if (channel < 0) node.attributes = node.attributes.with(index, channel = data_.next_channel);
+      data_.next_channel = std::max(data_.next_channel, channel + 1);
+    }
+  }
+  data_.nodes.push(std::move(node));
+  data_.links.push({});
+  link_before(n.index, at.before.index);
+  ++data_.size;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    std::string_view wanted =
+        i < spec.names.size() && !spec.names[i].empty() ? spec.names[i] : spec.op->name;
+    std::uint32_t v = data_.values.size();
+    data_.values.push(
+        {.type = std::move(types[i]), .node = n, .name = data_.names.claim(wanted, v), .uses = {}});
+  }
+  for (Value v : spec.inputs) append_operand(n, v);
+  return n;
+}
+
+void Graph::drop_result(Value v) {
+  data_.names.retire(data_.values[v.index].name);
+  data_.values.edit(v.index) = ValueRecord{};
+}
+
+void Graph::erase(NodeId n) {
+  require(n, "erase");
+  if (n == return_node() || is_input(n))
+    internal_fail("erase: {} is not a plain node", describe(n));
+  if (used(n)) {
+    std::string readers;
+    for (Value v : results(n))
+      for (Use use : uses(v))
+        readers += fmt::format("{}{}", readers.empty() ? "" : ", ", describe(use.node));
+    fail("{}: cannot be erased, it is read by {}", describe(n), readers);
+  }
+  ++edits_;
+  for (std::uint32_t i = (*this)[n].inputs.size(); i-- > 0;) remove_use(n, i);
+  unlink(n.index);
+  for (Value v : results(n)) drop_result(v);
+  edit(n) = Node{};
+  --data_.size;
+}
+
+void Graph::add_use(Value v, Use use) {
+  auto& uses = data_.values.edit(v.index).uses;
+  uses.push_back(use);
+  data_.nodes.edit(use.node.index).use_positions_[use.operand] = uses.size() - 1;
+}
+
+/// The last use takes the place of the removed one.
+void Graph::remove_use(NodeId n, std::uint32_t operand) {
+  const Node& node = (*this)[n];
+  auto& uses = data_.values.edit(node.inputs[operand].index).uses;
+  std::uint32_t at = node.use_positions_[operand];
+  Use last = uses.back();
+  uses[at] = last;
+  uses.pop_back();
+  edit(last.node).use_positions_[last.operand] = at;
+}
+
+void Graph::set_operand(NodeId n, std::uint32_t i, Value v) {
+  require(n, "set_operand");
+  require_value(v, "set_operand");
+  if ((*this)[n].inputs[i] == v) return;
+  ++edits_;
+  remove_use(n, i);
+  edit(n).inputs[i] = v;
+  add_use(v, {n, i});
+}
+
+void Graph::replace_uses(Value old, Value with, const std::function<bool(Use)>& accept) {
+  if (old == with) return;
+  auto all = uses(old);
+  for (Use use : std::vector<Use>(all.begin(), all.end()))
+    if (!accept || accept(use)) set_operand(use.node, use.operand, with);
+}
+
+void Graph::set_attribute(NodeId n, std::string_view name, Attribute value) {
+  require(n, "set_attribute");
+  const Op& op = *(*this)[n].op;
+  int i = op.attribute_index(name);
+  if (i < 0 || !fits(value, op.attributes[static_cast<std::size_t>(i)].kind))
+    wrong_attribute_kind(op, name);
+  if (name == "channel")
+    data_.next_channel = std::max(data_.next_channel, std::get<std::int64_t>(value) + 1);
+  ++edits_;
+  Node& node = edit(n);
+  node.attributes = node.attributes.with(static_cast<std::size_t>(i), std::move(value));
+}
+
+std::uint32_t Graph::intern_path(std::string_view path) {
+  if (path.empty() && !data_.paths.empty()) return 0;
+  auto it = data_.path_index.find(path);
+  if (it != data_.path_index.end()) return it->second;
+  auto id = static_cast<std::uint32_t>(data_.paths.size());
+  data_.paths.push_back(std::make_shared<const std::string>(path));
+  data_.path_index.emplace(path, id);
+  return id;
+}
+
+void Graph::set_path(NodeId n, std::string_view path) {
+  require(n, "set_path");
+  ++edits_;
+  edit(n).path_ = intern_path(path);
+}
+
+void Graph::set_delay(NodeId n, int delay) {
+  require(n, "set_delay");
+  ++edits_;
+  edit(n).delay = delay;
+}
+
+void Graph::set_region(NodeId n, Graph region) {
+  require(n, "set_region");
+  ++edits_;
+  edit(n).region = std::make_shared<const Graph>(std::move(region));
+}
+
+void Graph::set_type(Value v, const Type& type) {
+  require_value(v, "set_type");
+  ++edits_;
+  data_.values.edit(v.index).type = type;
+}
+
+void Graph::rename(Value v, std::string_view wanted) {
+  require_value(v, "rename");
+  if (find(wanted) == v) return;
+  ++edits_;
+  ValueRecord& record = data_.values.edit(v.index);
+  data_.names.retire(record.name);
+  record.name = data_.names.claim(wanted, v.index);
+}
+
+void Graph::swap_names(Value a, Value b) {
+  require_value(a, "swap_names");
+  require_value(b, "swap_names");
+  ++edits_;
+  std::swap(data_.values.edit(a.index).name, data_.values.edit(b.index).name);
+  data_.names.reassign(data_.values[a.index].name, a.index);
+  data_.names.reassign(data_.values[b.index].name, b.index);
+}
+
+// ---- order
+
+void Graph::require_place(NodeId n, NodeId place) const {
+  require(n, "move");
+  require(place, "move");
+  if (n == return_node() || is_input(n)) internal_fail("move: {} is not a plain node", describe(n));
+}
+
+void Graph::move_before(NodeId n, NodeId place) {
+  require_place(n, place);
+  if (is_input(place)) internal_fail("move: {} cannot stand before an input", describe(n));
+  if (n == place || following(n) == place) return;
+  ++edits_;
+  unlink(n.index);
+  link_before(n.index, place.index);
+}
+
+void Graph::move_after(NodeId n, NodeId place) {
+  require_place(n, place);
+  if (place == return_node()) internal_fail("move: {} cannot stand behind the return", describe(n));
+  if (n == place || preceding(n) == place) return;
+  move_before(n, is_input(place) ? first_node() : following(place));
+}
+
+void Graph::unlink(std::uint32_t n) {
+  Link link = data_.links[n];
+  for (Cursor* c : cursors_) {
+    NodeId& at = c->detached ? c->resume : c->current;
+    if (at.index != n) continue;
+    c->resume = {c->reverse ? link.prev : link.next};
+    c->detached = true;
+  }
+  data_.links.edit(link.prev).next = link.next;
+  data_.links.edit(link.next).prev = link.prev;
+}
+
+void Graph::link_before(std::uint32_t n, std::uint32_t place) {
+  std::uint32_t prev = data_.links[place].prev;
+  if (data_.links[place].label - data_.links[prev].label < 2) make_room_after(prev);
+  std::uint64_t from = data_.links[prev].label, gap = data_.links[place].label - from;
+  data_.links.edit(n) = {prev, place, from + (gap > 2 * label_step ? label_step : gap / 2)};
+  data_.links.edit(prev).next = n;
+  data_.links.edit(place).prev = n;
+}
+
+/// Spreads the labels around a crowded place: the smallest aligned window of labels that is sparse
+/// enough, where "enough" eases as windows grow. Amortised O(log n) per insertion at the worst
+/// place; insertions elsewhere never get here.
+void Graph::make_room_after(std::uint32_t n) {
+  if (n == 0) n = data_.links[0].next;  // spreading what follows makes room behind the head, too
+  std::uint64_t base = data_.links[n].label;
+  std::uint32_t first = n, last = n;
+  std::uint64_t count = 1;
+  double limit = 1;
+  for (int bits = 1; bits < 63; ++bits) {
+    std::uint64_t width = std::uint64_t{1} << bits;
+    std::uint64_t low = base & ~(width - 1), high = low + (width - 1);
+    // The list's head (label 0) stays where it is, and the return node lies above every window.
+    while (data_.links[first].prev != 0 && data_.links[data_.links[first].prev].label >= low) {
+      first = data_.links[first].prev;
+      ++count;
+    }
+    while (data_.links[data_.links[last].next].label <= high && data_.links[last].next != 0) {
+      last = data_.links[last].next;
+      ++count;
+    }
+    limit *= 4.0 / 3.0;
+    std::uint64_t step = width / (count + 1);
+    if (static_cast<double>(count) > limit || step < 4) continue;
+    std::uint64_t label = low;
+    for (std::uint32_t at = first;; at = data_.links[at].next) {
+      data_.links.edit(at).label = label += step;
+      if (at == last) break;
+    }
+    return;
+  }
+  internal_fail("graph '{}': no room for another node", data_.name);
+}
+
+At after(Graph& g, NodeId n, std::string_view path) {
+  return {g, g.is_input(n) ? g.first_node() : g.following(n), path};
+}
+
+// ---- history
+
+void Graph::begin() {
+  if (undo_) internal_fail("graph '{}': a transaction is open", data_.name);
+  undo_ = std::make_unique<Undo>();
+  undo_->size = data_.size;
+  undo_->next_channel = data_.next_channel;
+  data_.nodes.begin();
+  data_.values.begin();
+  data_.links.begin();
+  data_.names.begin();
+}
+
+void Graph::commit() {
+  undo_.reset();
+  data_.nodes.commit();
+  data_.values.commit();
+  data_.links.commit();
+  data_.names.commit();
+}
+
+void Graph::rollback() {
+  if (!undo_) internal_fail("graph '{}': no transaction is open", data_.name);
+  auto undo = std::exchange(undo_, nullptr);
+  ++edits_;
+  if (undo->replaced) data_ = std::move(*undo->replaced);
+  data_.nodes.rollback();
+  data_.values.rollback();
+  data_.links.rollback();
+  data_.names.rollback();
+  data_.size = undo->size;
+  data_.next_channel = undo->next_channel;
+  if (undo->interface) {
+    Interface& old = *undo->interface;
+    data_.name = std::move(old.name);
+    data_.world = std::move(old.world);
+    data_.ranks = std::move(old.ranks);
+    data_.inputs = std::move(old.inputs);
+    data_.input_index = std::move(old.input_index);
+    data_.returns = std::move(old.returns);
+    data_.next_index = std::move(old.next_index);
+  }
+}
+
+std::vector<NodeId> Graph::touched() const {
+  std::vector<NodeId> list;
+  if (!undo_) return list;
+  std::vector<bool> seen(data_.nodes.size());
+  auto add = [&](NodeId n) {
+    if (!contains(n) || seen[n.index]) return;
+    seen[n.index] = true;
+    list.push_back(n);
+  };
+  if (undo_->replaced) {
+    for (std::uint32_t i = 1; i < data_.nodes.size(); ++i) add({i});
+  } else {
+    data_.nodes.for_each_touched([&](std::uint32_t i) { add({i}); });
+    data_.links.for_each_touched([&](std::uint32_t i) { add({i}); });
+    data_.values.for_each_touched([&](std::uint32_t i) { add(data_.values[i].node); });
+    if (undo_->interface) {
+      for (const Input& in : data_.inputs) add(node(in.value));
+      add(return_node());
+    }
+  }
+  std::sort(list.begin(), list.end(), [&](NodeId a, NodeId b) { return before(a, b); });
+  return list;
+}
+
+void Graph::check_consistency() const {
+  auto expect = [&](bool ok, std::string_view what, std::uint32_t i) {
+    if (!ok) internal_fail("graph '{}': {} (record {})", data_.name, what, i);
+  };
+  std::size_t count = 0;
+  std::uint32_t seen_uses = 0;
+  for (std::uint32_t at = data_.links[0].next, prev = 0; at != 0;
+       prev = at, at = data_.links[at].next) {
+    expect(data_.links[at].prev == prev, "broken list", at);
+    expect(prev == 0 || data_.links[prev].label < data_.links[at].label, "labels do not ascend",
+           at);
+    const Node& node = data_.nodes[at];
+    expect(node.op != nullptr, "an erased node is listed", at);
+    expect(node.inputs.size() == node.use_positions_.size(), "operands without uses", at);
+    for (std::uint32_t i = 0; i < node.inputs.size(); ++i, ++seen_uses) {
+      auto all = uses(node.inputs[i]);
+      expect(node.use_positions_[i] < all.size() && all[node.use_positions_[i]] == Use{{at}, i},
+             "a lost use", at);
+    }
+    for (std::uint32_t i = 0; i < node.result_count; ++i) {
+      Value v = result({at}, i);
+      expect(this->node(v).index == at, "a result of another node", v.index);
+      expect(find(name(v)) == v, "a lost name", v.index);
+    }
+    if (node.op != &input_op && node.op != &return_op) ++count;
+  }
+  for (std::uint32_t v = 1; v < data_.values.size(); ++v) seen_uses -= data_.values[v].uses.size();
+  expect(seen_uses == 0, "uses without operands", seen_uses);
+  expect(count == data_.size, "wrong size", static_cast<std::uint32_t>(count));
+  expect(data_.returns.size() == (*this)[return_node()].inputs.size(), "returns without values", 1);
+  expect(data_.inputs.size() == data_.input_index.size(), "a lost input", 0);
+  for (const auto& [state, i] : data_.next_index)
+    expect(data_.returns[i].next_of == state, "a lost next", i);
+}
+
+// ---- equality
+
+namespace {
+
+bool same_attributes(const Node& a, const Node& b) {
+  auto x = a.attributes.values(), y = b.attributes.values();
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (a.op->attributes[i].name != "channel" && !same(x[i], y[i])) return false;
+  return std::ranges::equal(a.attributes.list_sizes(), b.attributes.list_sizes());
+}
+
+}  // namespace
+
+bool operator==(const Graph& a, const Graph& b) {
+  if (a.name() != b.name() || a.world() != b.world() || a.ranks() != b.ranks() ||
+      a.size() != b.size() || a.inputs().size() != b.inputs().size())
+    return false;
+  std::vector<Value> partner(a.value_bound());
+  auto same_value = [&](Value x, Value y) {
+    partner[x.index] = y;
+    return a.name(x) == b.name(y) && a.type(x) == b.type(y);
+  };
+  for (std::size_t i = 0; i < a.inputs().size(); ++i) {
+    const Input &x = a.inputs()[i], &y = b.inputs()[i];
+    if (static_cast<const InputInfo&>(x) != y || !same_value(x.value, y.value)) return false;
+  }
+  NodeId m = b.first_node();
+  for (NodeId n : a.nodes()) {
+    const Node &x = a[n], &y = b[m];
+    if (x.op != y.op || x.inputs.size() != y.inputs.size() || x.result_count != y.result_count ||
+        x.delay != y.delay || a.path(n) != b.path(m) || !same_attributes(x, y))
+      return false;
+    if (!x.region != !y.region || (x.region && !(*x.region == *y.region))) return false;
+    for (std::uint32_t i = 0; i < x.inputs.size(); ++i)
+      if (partner[x.inputs[i].index] != y.inputs[i]) return false;
+    for (std::uint32_t i = 0; i < x.result_count; ++i)
+      if (!same_value(a.result(n, i), b.result(m, i))) return false;
+    m = b.following(m);
+  }
+  auto x = a.outputs(), y = b.outputs();
+  if (x.size() != y.size()) return false;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (x[i].name != y[i].name || partner[x[i].value.index] != y[i].value) return false;
+  for (std::size_t i = 0; i < a.inputs().size(); ++i) {
+    Value p = a.next(a.inputs()[i].value), q = b.next(b.inputs()[i].value);
+    if (!p != !q || (p && partner[p.index] != q)) return false;
+  }
+  return true;
+}
+
+}  // namespace hocket

@@ -1,0 +1,114 @@
+#pragma once
+// The record of an op: everything the house knows about it, in one place.
+
+#include <array>
+#include <concepts>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "hocket/ir/attribute.h"
+#include "hocket/ir/ids.h"
+#include "hocket/ir/type.h"
+
+namespace hocket {
+
+class Graph;
+class Scalar;  // ops/scalar.h
+class World;
+struct KernelCall;    // ops/kernel.h
+struct ExchangeCall;  // ops/kernel.h
+struct At;
+
+/// A list of at most N that can stand in a constant record.
+template <class T, std::size_t N>
+class RecordList {
+ public:
+  constexpr RecordList() = default;
+  constexpr RecordList(std::initializer_list<T> list) {
+    for (const T& item : list) items_[size_++] = item;
+  }
+  constexpr std::size_t size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr const T* begin() const { return items_.data(); }
+  constexpr const T* end() const { return items_.data() + size_; }
+  constexpr const T& operator[](std::size_t i) const { return items_[i]; }
+
+ private:
+  std::array<T, N> items_{};
+  std::size_t size_ = 0;
+};
+
+enum class Count : std::uint8_t { one, optional, many };
+
+struct OperandSpec {
+  std::string_view name;
+  Count count = Count::one;
+  std::uint32_t at_least = 0;  ///< for `many`
+};
+
+/// What `infer` may look at.
+struct InferCall {
+  const Op& op;
+  std::span<const Type* const> inputs;
+  const Attributes& attributes;
+  const World& world;
+  /// Types written for the results; empty when they are to be found out. Only an op with
+  /// `typed_by_result` may read them.
+  std::span<const Type> written;
+  const Graph* region;
+
+  template <class T>
+  const T& attr(std::string_view name) const {
+    return attribute<T>(op, attributes, name);
+  }
+};
+
+struct Op {
+  std::string_view name;
+  std::string_view doc;
+  RecordList<OperandSpec, 12> operands;
+  RecordList<AttributeSpec, 12> attributes;
+
+  /// Types of the results; throws Error saying what was found and what was wanted.
+  std::vector<Type> (*infer)(const InferCall&) = nullptr;
+  /// The meaning of an elementwise op on one element, traced once per dtype.
+  Scalar (*body)(std::span<const Scalar>) = nullptr;
+  /// The plain reference kernel of an op that is not elementwise and moves no data between ranks.
+  void (*kernel)(KernelCall&) = nullptr;
+
+  /// The meaning of a collective, for all ranks of one set at once.
+  void (*exchange)(ExchangeCall&) = nullptr;
+
+  bool starts = false;           ///< a collective: results are pending, members meet by channel
+  bool waits = false;            ///< reads pending values
+  bool effect = false;           ///< never removed, merged or left out
+  bool ordered = false;          ///< an identity that may not be folded or merged (`after`)
+  bool typed_by_result = false;  ///< the written result type is part of the meaning
+  bool depends_on_rank = false;  ///< its value differs between ranks with equal operands
+  bool has_region = false;       ///< carries a graph of its own (`call`)
+  bool moves_data = false;       ///< copies elements and never computes: bits are kept
+  bool exactly_rounded =
+      false;  ///< IEEE fixes every bit, so that folding it is safe on any backend
+
+  /// True when an equal node with equal operands gives the same value, so that one of them will do.
+  bool pure() const { return !effect && !ordered; }
+  /// Index of an attribute in the record, or -1.
+  int attribute_index(std::string_view attribute) const;
+  /// Several slots of which one is a list: operands are then written `op([%a, %b], %c)`.
+  bool writes_lists() const;
+
+  /// Builds a node with one result and returns it. `at` says where; a Graph means its end.
+  Value operator()(At at, std::same_as<Value> auto... inputs) const;
+  Value operator()(At at, std::span<const Value> inputs,
+                   std::initializer_list<Named> attributes) const;
+  Value operator()(At at, std::initializer_list<Value> inputs,
+                   std::initializer_list<Named> attributes = {}) const;
+};
+
+/// The only two ops that the IR itself knows: where values enter a graph and where they leave it.
+extern const Op input_op;
+extern const Op return_op;
+
+}  // namespace hocket

@@ -1,0 +1,469 @@
+#include "hocket/ir/parse.h"
+
+#include <unordered_map>
+
+#include "hocket/base/error.h"
+#include "hocket/base/text.h"
+#include "hocket/ir/lexer.h"
+#include "hocket/ir/verify.h"
+
+namespace hocket {
+namespace {
+
+class Parser {
+ public:
+  Parser(std::string_view text, std::span<const Op* const> ops) : lex_(text), all_ops_(ops) {
+    for (const Op* op : ops) ops_.emplace(op->name, op);
+  }
+
+  Program program() {
+    Program p;
+    p.world = std::make_shared<const World>(world());
+    world_ = p.world;
+    if (lex_.at_end()) lex_.unexpected("'graph'");
+    while (!lex_.at_end()) graph(p);
+    try {
+      verify_classes(p);
+    } catch (const Error& e) {
+      lex_.fail_at(first_graph_, e.what());
+    }
+    return p;
+  }
+
+ private:
+  using Places = std::vector<std::size_t>;  // by node: the offset of its statement
+
+  struct Body {
+    Graph& graph;
+    Places& places;
+    int depth;
+    std::vector<NodeId> without_channel = {};
+    std::int64_t highest_channel = -1;
+  };
+
+  // ---- header
+
+  World world() {
+    std::size_t start = lex_.position();
+    std::vector<Axis> mesh;
+    std::vector<ListedGroup> groups;
+    if (lex_.accept_word("mesh")) {
+      lex_.expect('(', "after 'mesh'");
+      do {
+        std::string name(lex_.word("the name of a mesh axis"));
+        lex_.expect('=', "after the name of a mesh axis");
+        mesh.push_back({std::move(name), lex_.integer("the size of a mesh axis")});
+      } while (lex_.accept(','));
+      lex_.expect(')', "after the mesh axes");
+    }
+    while (lex_.accept_word("group")) {
+      ListedGroup group{lex_.string("the name of a group, in quotes"), {}};
+      lex_.expect('=', "after the name of a group");
+      lex_.expect('[', "before the sets of a group");
+      do group.sets.push_back(ranks());
+      while (lex_.accept(','));
+      lex_.expect(']', "after the sets of a group");
+      groups.push_back(std::move(group));
+    }
+    try {
+      return World(std::move(mesh), std::move(groups));
+    } catch (const Error& e) {
+      lex_.fail_at(start, e.what());
+    }
+  }
+
+  std::vector<int> ranks() {
+    std::vector<int> list;
+    lex_.expect('[', "before ranks");
+    do {
+      std::size_t at = lex_.position();
+      std::int64_t rank = lex_.integer("a rank");
+      if (rank < 0 || rank >= max_ranks)
+        lex_.fail_at(at, fmt::format("rank {} is out of range", rank));
+      list.push_back(static_cast<int>(rank));
+    } while (lex_.accept(','));
+    lex_.expect(']', "after ranks");
+    return list;
+  }
+
+  void graph(Program& p) {
+    std::size_t start = lex_.position();
+    if (p.graphs.empty()) first_graph_ = start;
+    if (!lex_.accept_word("graph"))
+      lex_.unexpected(p.graphs.empty() ? "'mesh', 'group' or 'graph'"
+                                       : "another 'graph' or the end");
+    std::string name(lex_.word("the name of the graph"));
+    Graph& g = p.graphs.emplace_back(std::move(name), world_);
+    if (lex_.accept_word("on")) g.set_ranks(ranks());
+    Places places;
+    inputs(g, places);
+    note(places, g.return_node(), start);
+    body({g, places, 0});
+    if (auto v = find_violation(g)) lex_.fail_at(place_of(places, *v, start), describe(g, *v));
+  }
+
+  static void note(Places& places, NodeId n, std::size_t offset) {
+    if (n.index >= places.size()) places.resize(n.index + 1);
+    places[n.index] = offset;
+  }
+
+  static std::size_t place_of(const Places& places, const Violation& v, std::size_t fallback) {
+    return v.node.index < places.size() && v.node ? places[v.node.index] : fallback;
+  }
+
+  // ---- inputs
+
+  std::string_view value_name() {
+    lex_.expect('%', "before the name of a value");
+    return lex_.word("the name of a value");
+  }
+
+  Type type() {
+    bool pending = lex_.accept_word("pending");
+    std::size_t at = lex_.position();
+    std::string_view word = lex_.word("a type such as f32[4,4]");
+    auto dtype = find_dtype(word);
+    if (!dtype) {
+      std::vector<std::string_view> known;
+      for (const DTypeRow& row : dtype_rows()) known.push_back(row.name);
+      lex_.fail_at(at, fmt::format("unknown dtype '{}'{}", word, nearest_hint(word, known)));
+    }
+    return shaped(*dtype, pending, at);
+  }
+
+  Type shaped(DType dtype, bool pending, std::size_t at) {
+    Type t{dtype, pending, {}};
+    lex_.expect('[', "before the dimensions");
+    if (!lex_.accept(']')) {
+      do {
+        std::size_t dim_at = lex_.position();
+        std::int64_t dim = lex_.integer("a dimension");
+        if (dim < 0) lex_.fail_at(dim_at, fmt::format("dimension {}, wanted at least 0", dim));
+        t.shape.push_back(dim);
+        if (t.shape.size() > max_dims)
+          lex_.fail_at(dim_at, fmt::format("more than {} dimensions", max_dims));
+      } while (lex_.accept(','));
+      lex_.expect(']', "after the dimensions");
+    }
+    if (!count_elements(t.shape)) lex_.fail_at(at, fmt::format("{} is too large", to_text(t)));
+    return t;
+  }
+
+  void inputs(Graph& g, Places& places) {
+    lex_.expect('(', "before the inputs");
+    if (lex_.accept(')')) return;
+    do input(g, places);
+    while (lex_.accept(','));
+    lex_.expect(')', "after the inputs");
+  }
+
+  void input(Graph& g, Places& places) {
+    std::size_t start = lex_.position();
+    std::string_view name = value_name();
+    if (g.find(name)) lex_.fail_at(start, fmt::format("the name %{} is taken", name));
+    lex_.expect(':', "after the name of an input");
+    InputInfo info;
+    info.state = lex_.accept_word("state");
+    Type t = type();
+    while (lex_.peek() == '"') info.names.push_back(lex_.string("a source name"));
+    if (info.state) state(info);
+    Value v = g.add_input(t, name, std::move(info));
+    note(places, g.node(v), start);
+  }
+
+  void state(InputInfo& info) {
+    std::string_view word = lex_.peek_word();
+    if (auto kind = find_state_kind(word)) {
+      lex_.accept_word(word);
+      info.kind = *kind;
+      if (lex_.accept('(')) {
+        std::size_t at = lex_.position();
+        std::int64_t slots = lex_.integer("a number of slots");
+        if (slots < 1 || slots > 1 << 20)
+          lex_.fail_at(at, fmt::format("{} slots, wanted 1 to {}", slots, 1 << 20));
+        info.slots = static_cast<int>(slots);
+        lex_.expect(')', "after the number of slots");
+      }
+    }
+    if (lex_.accept_word("shard")) {
+      lex_.expect('(', "after 'shard'");
+      ShardOf shard{lex_.string("a group, in quotes"), {}};
+      lex_.expect(',', "after the group");
+      shard.type = type();
+      lex_.expect(')', "after the sharded type");
+      info.shard = std::move(shard);
+    } else if (std::string_view rest = lex_.peek_word(); !rest.empty()) {
+      lex_.unexpected(
+          "a kind of state (parameter, buffer, optimizer, rng, forwarded), 'shard', ',' or ')'");
+    }
+  }
+
+  // ---- body
+
+  void body(Body b) {
+    lex_.expect('{', "before the nodes");
+    while (!lex_.accept('}')) {
+      std::size_t start = lex_.position();
+      if (lex_.accept_word("next")) {
+        next(b);
+      } else if (lex_.accept_word("return")) {
+        note(b.places, b.graph.return_node(), start);
+        outputs(b);
+        lex_.expect('}', "after the return");
+        break;
+      } else {
+        statement(b);
+      }
+    }
+    for (NodeId n : b.without_channel) b.graph.set_attribute(n, "channel", ++b.highest_channel);
+  }
+
+  void next(Body& b) {
+    std::size_t at = lex_.position();
+    Value state = value(b.graph);
+    if (!b.graph.is_input(b.graph.node(state)) || !b.graph.input(state).state)
+      lex_.fail_at(at, fmt::format("next %{}: it is not a state", b.graph.name(state)));
+    if (b.graph.next(state))
+      lex_.fail_at(at, fmt::format("next %{}: given twice", b.graph.name(state)));
+    lex_.expect('=', "after the state");
+    b.graph.set_next(state, value(b.graph));
+  }
+
+  void outputs(Body& b) {
+    if (lex_.peek() == '}') return;
+    do {
+      std::string name;
+      if (lex_.peek() == '"') {
+        name = lex_.string("the name of an output");
+        lex_.expect('=', "after the name of an output");
+      } else if (lex_.peek() != '%') {
+        name = lex_.dotted_word("the name of an output or a value");
+        lex_.expect('=', "after the name of an output");
+      }
+      b.graph.add_output(std::move(name), value(b.graph));
+    } while (lex_.accept(','));
+  }
+
+  Value value(const Graph& g) {
+    std::size_t at = lex_.position();
+    std::string_view name = value_name();
+    Value v = g.find(name);
+    if (!v) unknown_value(g, at, name);
+    return v;
+  }
+
+  [[noreturn]] void unknown_value(const Graph& g, std::size_t at, std::string_view name) {
+    std::string_view rest = lex_.text().substr(lex_.offset());
+    if (rest.find(fmt::format("%{}:", name)) != rest.npos)
+      lex_.fail_at(at, fmt::format("%{} is read before it is defined", name));
+    std::vector<std::string> names;
+    for (std::uint32_t i = 1; i < g.value_bound() && i < 1000; ++i)
+      names.push_back(g.name(Value{i}));
+    std::vector<std::string_view> known(names.begin(), names.end());
+    std::string_view near = nearest(name, known);
+    lex_.fail_at(at, near.empty() ? fmt::format("unknown value %{}", name)
+                                  : fmt::format("unknown value %{}; nearest is %{}", name, near));
+  }
+
+  void statement(Body& b) {
+    std::size_t start = lex_.position();
+    std::vector<std::string_view> names;
+    std::vector<Type> types;
+    if (lex_.peek() == '%') {
+      do {
+        std::size_t at = lex_.position();
+        std::string_view name = value_name();
+        bool taken =
+            b.graph.find(name) || std::find(names.begin(), names.end(), name) != names.end();
+        if (taken) lex_.fail_at(at, fmt::format("the name %{} is taken", name));
+        names.push_back(name);
+        lex_.expect(':', "after the name of a result");
+        types.push_back(type());
+      } while (lex_.accept(','));
+      lex_.expect('=', "after the results");
+    }
+    const Op& op = known_op(names.empty());
+    std::vector<Value> inputs;
+    std::vector<std::uint32_t> sizes = operands(b.graph, op, inputs);
+    std::vector<Named> given = attributes();
+    bool has_channel = false;
+    for (const Named& a : given) has_channel |= a.name == "channel";
+    std::shared_ptr<const Graph> inner;
+    if (lex_.accept_word("region")) inner = region(b, start);
+    std::string path;
+    if (lex_.accept('@')) path = lex_.string("a module path, in quotes");
+    int delay = lex_.accept_word("delay") ? delay_value() : 0;
+
+    NodeId n;
+    try {
+      Attributes attributes(op, given);
+      if (op.writes_lists()) attributes = attributes.with_list_sizes(std::move(sizes));
+      if (types.empty() && op.typed_by_result) fail("{}: found no result, wanted one", op.name);
+      n = b.graph.add(b.graph, {.op = &op,
+                                .inputs = inputs,
+                                .attributes = std::move(attributes),
+                                .names = names,
+                                .types = types,
+                                .path = path,
+                                .delay = delay,
+                                .region = std::move(inner)});
+    } catch (const Error& e) {
+      lex_.fail_at(start, names.empty() ? e.what() : fmt::format("%{} = {}", names[0], e.what()));
+    }
+    if (b.graph[n].result_count != types.size())
+      lex_.fail_at(start, fmt::format("{}: found {}, wanted {}", op.name,
+                                      count_of(static_cast<std::int64_t>(types.size()), "result"),
+                                      b.graph[n].result_count));
+    note(b.places, n, start);
+    if ((op.starts || op.effect) && op.attribute_index("channel") >= 0) {
+      if (has_channel)
+        b.highest_channel = std::max(b.highest_channel, b.graph[n].attr<std::int64_t>("channel"));
+      else
+        b.without_channel.push_back(n);
+    }
+  }
+
+  const Op& known_op(bool statement_start) {
+    std::size_t at = lex_.position();
+    std::string_view word = lex_.word(
+        statement_start ? "a result such as %y, an op, 'next', 'return' or '}'" : "an op");
+    auto it = ops_.find(word);
+    if (it != ops_.end()) return *it->second;
+    std::vector<std::string_view> known;
+    for (const Op* op : all_ops_) known.push_back(op->name);
+    lex_.fail_at(at, fmt::format("unknown op '{}'{}", word, nearest_hint(word, known)));
+  }
+
+  /// Reads operands; returns the length of each slot where the op writes lists.
+  std::vector<std::uint32_t> operands(const Graph& g, const Op& op, std::vector<Value>& inputs) {
+    std::vector<std::uint32_t> sizes;
+    if (!op.writes_lists()) {
+      if (!lex_.accept('(') || lex_.accept(')')) return sizes;
+      do inputs.push_back(value(g));
+      while (lex_.accept(','));
+      lex_.expect(')', "after the operands");
+      return sizes;
+    }
+    lex_.expect('(', "before the operands");
+    for (std::size_t s = 0; s < op.operands.size(); ++s) {
+      if (s > 0) lex_.expect(',', fmt::format("before operand '{}'", op.operands[s].name));
+      std::size_t before = inputs.size();
+      if (op.operands[s].count == Count::one) {
+        inputs.push_back(value(g));
+      } else {
+        lex_.expect('[', fmt::format("before the list '{}'", op.operands[s].name));
+        if (!lex_.accept(']')) {
+          do inputs.push_back(value(g));
+          while (lex_.accept(','));
+          lex_.expect(']', fmt::format("after the list '{}'", op.operands[s].name));
+        }
+      }
+      sizes.push_back(static_cast<std::uint32_t>(inputs.size() - before));
+    }
+    lex_.expect(')', "after the operands");
+    return sizes;
+  }
+
+  std::shared_ptr<const Graph> region(Body& b, std::size_t start) {
+    if (b.depth + 1 > max_region_depth)
+      lex_.fail_at(start, fmt::format("regions nest deeper than {} [regions]", max_region_depth));
+    auto inner = std::make_shared<Graph>("region", world_);
+    Places places;
+    inputs(*inner, places);
+    body({*inner, places, b.depth + 1});
+    return inner;
+  }
+
+  int delay_value() {
+    lex_.expect('=', "after 'delay'");
+    std::size_t at = lex_.position();
+    std::int64_t delay = lex_.integer("a number of iterations");
+    if (delay < -(1 << 20) || delay > 1 << 20)
+      lex_.fail_at(at, fmt::format("delay {} is out of range", delay));
+    return static_cast<int>(delay);
+  }
+
+  // ---- attributes
+
+  std::vector<Named> attributes() {
+    std::vector<Named> list;
+    if (!lex_.accept('{') || lex_.accept('}')) return list;
+    do {
+      std::string_view name = lex_.word("the name of an attribute");
+      lex_.expect('=', "after the name of an attribute");
+      list.push_back({name, attribute_value()});
+    } while (lex_.accept(','));
+    lex_.expect('}', "after the attributes");
+    return list;
+  }
+
+  Attribute attribute_value() {
+    if (lex_.accept('[')) return attribute_list();
+    return scalar_value();
+  }
+
+  Attribute scalar_value() {
+    if (lex_.peek() == '"') return lex_.string("a string");
+    if (lex_.starts_number()) {
+      Lexer::Number n = lex_.number();
+      return n.real ? Attribute(n.value) : Attribute(n.integer);
+    }
+    if (lex_.accept_word("true")) return true;
+    if (lex_.accept_word("false")) return false;
+    std::size_t at = lex_.position();
+    std::string_view word = lex_.peek_word();
+    if (word == "pending") return type();
+    if (auto dtype = find_dtype(word)) {
+      lex_.accept_word(word);
+      if (lex_.peek() == '[') return shaped(*dtype, false, at);
+      return *dtype;
+    }
+    lex_.unexpected("a value: a number, true, false, a dtype, a type, a string or a list");
+  }
+
+  Attribute attribute_list() {
+    if (lex_.accept(']')) return Ints{};
+    std::size_t start = lex_.position();
+    Attribute first = scalar_value();
+    Attribute list = std::visit(
+        [&](const auto& v) -> Attribute {
+          using T = std::decay_t<decltype(v)>;
+          if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> ||
+                        std::is_same_v<T, bool> || std::is_same_v<T, std::string>)
+            return rest_of_list<T>(v);
+          else
+            lex_.fail_at(start, "a list holds ints, floats, bools or strings");
+        },
+        first);
+    lex_.expect(']', "after a list");
+    return list;
+  }
+
+  template <class T>
+  Attribute rest_of_list(T first) {
+    std::vector<T> list{std::move(first)};
+    while (lex_.accept(',')) {
+      std::size_t at = lex_.position();
+      Attribute item = scalar_value();
+      T* same = std::get_if<T>(&item);
+      if (same == nullptr)
+        lex_.fail_at(at, "a list holds values of one kind; floats are written with a '.'");
+      list.push_back(std::move(*same));
+    }
+    return list;
+  }
+
+  Lexer lex_;
+  std::span<const Op* const> all_ops_;
+  std::unordered_map<std::string_view, const Op*> ops_;
+  std::shared_ptr<const World> world_;
+  std::size_t first_graph_ = 0;
+};
+
+}  // namespace
+
+Program parse(std::string_view text, std::span<const Op* const> ops) {
+  return Parser(text, ops).program();
+}
+
+}  // namespace hocket

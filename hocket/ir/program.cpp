@@ -1,0 +1,44 @@
+#include "hocket/ir/program.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "hocket/base/error.h"
+
+namespace hocket {
+
+Program::Program(Graph graph) : world(graph.shared_world()) { graphs.push_back(std::move(graph)); }
+
+const Graph& Program::graph_of(int rank) const {
+  for (const Graph& g : graphs)
+    if (g.ranks().empty() || std::ranges::find(g.ranks(), rank) != g.ranks().end()) return g;
+  internal_fail("no graph for rank {}", rank);
+}
+
+bool operator==(const Program& a, const Program& b) {
+  return *a.world == *b.world && a.graphs == b.graphs;
+}
+
+std::vector<int> ranks_of(const Graph& graph) {
+  if (!graph.ranks().empty()) return graph.ranks();
+  std::vector<int> all(static_cast<std::size_t>(graph.world().ranks()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+bool keeps_to_itself(const Graph& graph, std::string_view group) {
+  std::vector<int> mine = graph.ranks();
+  if (mine.empty()) return true;
+  std::ranges::sort(mine);
+  std::vector<bool> seen(static_cast<std::size_t>(graph.world().ranks()));
+  for (int r : mine) {
+    if (seen[static_cast<std::size_t>(r)]) continue;
+    for (int other : graph.world().members(group, r)) {
+      if (!std::ranges::binary_search(mine, other)) return false;
+      seen[static_cast<std::size_t>(other)] = true;
+    }
+  }
+  return true;
+}
+
+}  // namespace hocket

@@ -1,0 +1,41 @@
+#pragma once
+// A program: who the ranks are and which graph each of them runs.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hocket/ir/graph.h"
+#include "hocket/ir/tensor.h"
+#include "hocket/ir/world.h"
+
+namespace hocket {
+
+struct Program {
+  std::shared_ptr<const World> world = std::make_shared<const World>();
+  /// One per class of ranks; a single graph serves all.
+  std::vector<Graph> graphs;
+  /// Values of `constant {ref="..."}`, by name.
+  std::map<std::string, Tensor, std::less<>> constants;
+  /// Passes applied so far, in order: what may come next depends on them.
+  std::vector<std::string> applied;
+
+  Program() = default;
+  /// One graph for all ranks of its world.
+  explicit Program(Graph graph);
+
+  const Graph& graph_of(int rank) const;
+
+  /// Equal texts, but for channels.
+  friend bool operator==(const Program& a, const Program& b);
+};
+
+/// The ranks that run a graph, listed.
+std::vector<int> ranks_of(const Graph& graph);
+
+/// True when all ranks that a rank of this graph meets in the group run this graph, too: then what
+/// one of them leaves out, all leave out.
+bool keeps_to_itself(const Graph& graph, std::string_view group);
+
+}  // namespace hocket

@@ -1,0 +1,299 @@
+#include "hocket/ir/verify.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "hocket/base/error.h"
+#include "hocket/base/text.h"
+#include "hocket/ir/parse.h"
+
+namespace hocket {
+namespace {
+
+using Finding = std::optional<std::string>;
+
+Finding order(const Graph& g, NodeId n) {
+  for (Value v : g[n].inputs)
+    if (!g.before(g.node(v), n)) return fmt::format("operand %{} is defined later", g.name(v));
+  for (Value v : g.results(n))
+    for (Use use : g.uses(v))
+      if (!g.before(n, use.node))
+        return fmt::format("its reader {} stands before it", g.describe(use.node));
+  return std::nullopt;
+}
+
+Finding types(const Graph& g, NodeId n) {
+  const Node& node = g[n];
+  if (node.op == &return_op || node.op == &input_op) return std::nullopt;
+  std::vector<Type> written;
+  for (Value v : g.results(n)) written.push_back(g.type(v));
+  try {
+    std::vector<Type> found = g.infer({.op = node.op,
+                                       .inputs = {node.inputs.data(), node.inputs.size()},
+                                       .attributes = node.attributes,
+                                       .types = written,
+                                       .region = node.region});
+    if (found.size() != written.size())
+      return fmt::format("found {}, wanted {}",
+                         count_of(static_cast<std::int64_t>(written.size()), "result"),
+                         found.size());
+  } catch (const Error& e) {
+    // The op names itself; the place in front of the message does so already.
+    std::string_view what = e.what(), self = node.op->name;
+    if (what.starts_with(self) && what.substr(self.size()).starts_with(": "))
+      what.remove_prefix(self.size() + 2);
+    return std::string(what);
+  }
+  return std::nullopt;
+}
+
+Finding pending(const Graph& g, NodeId n) {
+  const Node& node = g[n];
+  if (node.op->waits) return std::nullopt;
+  if (node.op == &return_op) {
+    for (const Output& o : g.outputs())
+      if (g.type(o.value).pending)
+        return fmt::format("output %{} is still in flight; wait for it", g.name(o.value));
+    return std::nullopt;
+  }
+  for (Value v : node.inputs)
+    if (g.type(v).pending)
+      return fmt::format("operand %{} is still in flight; only wait reads it", g.name(v));
+  return std::nullopt;
+}
+
+Finding waited(const Graph& g, NodeId n) {
+  if (!g[n].op->starts || g[n].result_count == 0 || g.used(n)) return std::nullopt;
+  return "nobody waits for any of its results";
+}
+
+Finding one_transfer(const Graph& g, NodeId n) {
+  const Node& node = g[n];
+  if (!node.op->waits) return std::nullopt;
+  NodeId first = g.node(node.inputs[0]);
+  for (Value v : node.inputs) {
+    NodeId from = g.node(v);
+    if (from != first && !(g.is_input(from) && g.is_input(first)))
+      return fmt::format("%{} and %{} belong to different collectives; wait for each by itself",
+                         g.name(node.inputs[0]), g.name(v));
+  }
+  return std::nullopt;
+}
+
+Finding next(const Graph& g, NodeId n) {
+  if (!g.is_input(n)) return std::nullopt;
+  Value v = g.result(n);
+  const Input& in = g.input(v);
+  bool forwarded = in.state && in.kind == StateKind::forwarded;
+  if (g.type(v).pending && !forwarded) return "an input in flight must be forwarded state";
+  if (!forwarded && in.slots != 1) return "only forwarded state has several slots";
+  if (in.slots < 1) return fmt::format("{} slots, wanted at least 1", in.slots);
+  Value to = g.next(v);
+  if (forwarded && !to) return "forwarded state needs a next value";
+  if (to && g.type(to) != g.type(v))
+    return fmt::format("the state is {}, its next value %{} is {}", to_text(g.type(v)), g.name(to),
+                       to_text(g.type(to)));
+  return std::nullopt;
+}
+
+Finding groups(const Graph& g, NodeId n) {
+  auto unknown = [&](std::string_view group) -> Finding {
+    if (g.world().group_size(group)) return std::nullopt;
+    return fmt::format("unknown group {}{}", quoted(group),
+                       nearest_hint(group, g.world().group_names()));
+  };
+  const Node& node = g[n];
+  if (g.is_input(n)) {
+    const auto& shard = g.input(g.result(n)).shard;
+    return shard ? unknown(shard->group) : std::nullopt;
+  }
+  if (node.op->attribute_index("group") < 0) return std::nullopt;
+  return unknown(node.attr<std::string>("group"));
+}
+
+Finding shards(const Graph& g, NodeId n) {
+  if (!g.is_input(n)) return std::nullopt;
+  Value v = g.result(n);
+  const auto& shard = g.input(v).shard;
+  if (!shard) return std::nullopt;
+  auto size = g.world().group_size(shard->group);
+  if (!size) return std::nullopt;  // the rule about groups reports it
+  Type piece{shard->type.dtype, false, {(shard->type.elements() + *size - 1) / *size}};
+  if (g.type(v) == piece) return std::nullopt;
+  return fmt::format("is {}, but a shard of {} over {} is {}", to_text(g.type(v)),
+                     to_text(shard->type), count_of(*size, "rank"), to_text(piece));
+}
+
+int depth_of(const Graph& g) {
+  int deepest = 0;
+  for (NodeId n : g.nodes())
+    if (g[n].region) deepest = std::max(deepest, 1 + depth_of(*g[n].region));
+  return deepest;
+}
+
+Finding regions(const Graph& g, NodeId n) {
+  const Node& node = g[n];
+  if (!node.region) return std::nullopt;
+  const Graph& r = *node.region;
+  if (1 + depth_of(r) > max_region_depth)
+    return fmt::format("regions nest deeper than {}", max_region_depth);
+  for (const Input& in : r.inputs())
+    if (in.state) return fmt::format("its region holds state %{}", r.name(in.value));
+  for (NodeId m : r.nodes()) {
+    const Op& op = *r[m].op;
+    if (!op.pure() || op.starts || op.waits)
+      return fmt::format("its region holds {}, wanted pure ops only", r.describe(m));
+    if (r[m].delay != 0) return fmt::format("its region holds {} with a delay", r.describe(m));
+  }
+  if (auto inner = find_violation(r)) return "in its region: " + describe(r, *inner);
+  return std::nullopt;
+}
+
+Finding delays(const Graph& g, NodeId n) {
+  if (g[n].delay >= 0) return std::nullopt;
+  return fmt::format("delay {}, wanted at least 0", g[n].delay);
+}
+
+struct NodeRule : Rule {
+  Finding (*check)(const Graph&, NodeId);
+};
+
+constexpr NodeRule node_rules[] = {
+    {{"order", "A value is defined before it is read."}, order},
+    {{"groups", "Every group named is `world`, axes of the mesh, or listed in the header."},
+     groups},
+    {{"types", "Operands, attributes and result types are what the op wants."}, types},
+    {{"pending", "A value in flight is read by `wait` alone, or carried by `next`."}, pending},
+    {{"waited", "Of every collective at least one result is waited for or carried."}, waited},
+    {{"one-transfer", "What one `wait` waits for comes from one collective."}, one_transfer},
+    {{"next",
+      "A next value has the type of its state; forwarded state has one; only forwarded state is in "
+      "flight."},
+     next},
+    {{"shards", "A sharded state has the size of one rank's piece."}, shards},
+    {{"regions", "A region holds pure ops only, no state, and nests at most 16 deep."}, regions},
+    {{"delays", "A delay is not negative."}, delays},
+};
+
+constexpr Rule graph_rules[] = {
+    {"names", "Names of outputs, and source names of inputs, are unique."},
+    {"channels", "No two collectives of a graph share a channel."},
+    {"ranks", "The ranks of the graphs are disjoint and complete."},
+};
+
+std::optional<Violation> repeated_names(const Graph& g) {
+  std::set<std::string_view> seen;
+  for (const Input& in : g.inputs())
+    for (const std::string& name : in.names)
+      if (!seen.insert(name).second)
+        return Violation{"names", g.node(in.value),
+                         fmt::format("the source name {} is taken", quoted(name))};
+  auto outputs = g.outputs();
+  seen.clear();
+  for (const Output& o : outputs)
+    if (!o.name.empty() && !seen.insert(o.name).second)
+      return Violation{"names", g.return_node(),
+                       fmt::format("the output name {} is taken", quoted(o.name))};
+  return std::nullopt;
+}
+
+std::optional<Violation> repeated_channels(const Graph& g) {
+  std::unordered_map<std::int64_t, NodeId> owners;
+  for (NodeId n : g.nodes()) {
+    const Node& node = g[n];
+    if (!node.op->starts && !node.op->effect) continue;
+    if (node.op->attribute_index("channel") < 0) continue;
+    auto channel = node.attr<std::int64_t>("channel");
+    auto [it, fresh] = owners.emplace(channel, n);
+    if (!fresh)
+      return Violation{"channels", n,
+                       fmt::format("channel {} belongs to {}", channel, g.describe(it->second))};
+  }
+  return std::nullopt;
+}
+
+std::optional<Violation> check_node(const Graph& g, NodeId n) {
+  for (const NodeRule& rule : node_rules)
+    if (Finding message = rule.check(g, n)) return Violation{rule.name, n, std::move(*message)};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const Rule> verifier_rules() {
+  static const std::vector<Rule> rules = [] {
+    std::vector<Rule> all(std::begin(node_rules), std::end(node_rules));
+    all.insert(all.end(), std::begin(graph_rules), std::end(graph_rules));
+    return all;
+  }();
+  return rules;
+}
+
+std::optional<Violation> find_violation(const Graph& g, std::span<const NodeId> nodes) {
+  for (NodeId n : nodes)
+    if (auto v = check_node(g, n)) return v;
+  if (auto v = repeated_names(g)) return v;
+  return repeated_channels(g);
+}
+
+std::optional<Violation> find_violation(const Graph& g) {
+  std::vector<NodeId> all;
+  all.reserve(g.size() + g.inputs().size() + 1);
+  for (const Input& in : g.inputs()) all.push_back(g.node(in.value));
+  for (NodeId n : g.nodes()) all.push_back(n);
+  all.push_back(g.return_node());
+  return find_violation(g, all);
+}
+
+std::string describe(const Graph& g, const Violation& v) {
+  std::string where = v.node ? g.describe(v.node) : fmt::format("graph {}", g.name());
+  return fmt::format("{}: {} [{}]", where, v.message, v.rule);
+}
+
+void verify(const Graph& g) {
+  if (auto v = find_violation(g)) throw Error(describe(g, *v));
+}
+
+void verify(const Program& program) {
+  verify_classes(program);
+  for (const Graph& g : program.graphs) verify(g);
+}
+
+void verify_classes(const Program& program) {
+  int ranks = program.world->ranks();
+  std::vector<bool> taken(static_cast<std::size_t>(ranks));
+  std::set<std::string_view> names;
+  if (program.graphs.empty()) fail("the program has no graph [ranks]");
+  for (const Graph& g : program.graphs) {
+    if (g.world() != *program.world) internal_fail("graph {}: made for another world", g.name());
+    if (!names.insert(g.name()).second) fail("graph {}: the name is taken [ranks]", g.name());
+    if (g.ranks().empty() && program.graphs.size() > 1)
+      fail("graph {}: one of several graphs must say which ranks run it [ranks]", g.name());
+    std::vector<int> mine = ranks_of(g);
+    for (int r : mine) {
+      if (r < 0 || r >= ranks)
+        fail("graph {}: rank {} in a world of {} [ranks]", g.name(), r, count_of(ranks, "rank"));
+      if (taken[static_cast<std::size_t>(r)])
+        fail("graph {}: rank {} runs another graph already [ranks]", g.name(), r);
+      taken[static_cast<std::size_t>(r)] = true;
+    }
+    // A rank can only take part in a collective whose group it belongs to.
+    std::set<std::string> groups;
+    for (NodeId n : g.nodes()) {
+      if (g[n].op->attribute_index("group") < 0) continue;
+      const auto& group = g[n].attr<std::string>("group");
+      if (!groups.insert(group).second) continue;
+      auto outside = program.world->outsiders(group);
+      if (outside.empty()) continue;
+      for (int r : mine)
+        if (std::ranges::binary_search(outside, r))
+          fail("graph {}: {}: rank {} is not in group {} [ranks]", g.name(), g.describe(n), r,
+               quoted(group));
+    }
+  }
+  for (int r = 0; r < ranks; ++r)
+    if (!taken[static_cast<std::size_t>(r)]) fail("no graph for rank {} [ranks]", r);
+}
+
+}  // namespace hocket

@@ -1,0 +1,43 @@
+#pragma once
+// The rules that every graph keeps. Each has a name, which its message ends with.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hocket/ir/program.h"
+
+namespace hocket {
+
+struct Rule {
+  std::string_view name;
+  std::string_view doc;
+};
+
+/// All rules, for documents and for the test that each is tested.
+std::span<const Rule> verifier_rules();
+
+struct Violation {
+  std::string_view rule;
+  NodeId node;  ///< none when no single node is at fault
+  std::string message;
+};
+
+/// The first broken rule in execution order, looking only at `nodes` and what belongs to the graph
+/// as a whole. O(nodes and their uses).
+std::optional<Violation> find_violation(const Graph& graph, std::span<const NodeId> nodes);
+std::optional<Violation> find_violation(const Graph& graph);
+
+/// `%y = matmul: what is wrong [rule]`.
+std::string describe(const Graph& graph, const Violation& violation);
+
+/// Throws Error for the first violation.
+void verify(const Graph& graph);
+void verify(const Program& program);
+/// The rules between graphs: ranks disjoint and complete, one world. Graphs themselves are not
+/// looked at.
+void verify_classes(const Program& program);
+
+}  // namespace hocket

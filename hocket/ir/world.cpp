@@ -1,0 +1,112 @@
+#include "hocket/ir/world.h"
+
+#include <algorithm>
+#include <set>
+
+#include "hocket/base/error.h"
+#include "hocket/base/text.h"
+
+namespace hocket {
+
+World::World(std::vector<Axis> mesh, std::vector<ListedGroup> groups)
+    : mesh_(std::move(mesh)), groups_(std::move(groups)) {
+  std::set<std::string_view> names{"world"};
+  std::int64_t product = 1;
+  for (const Axis& a : mesh_) {
+    if (!names.insert(a.name).second) fail("mesh: the name '{}' is taken", a.name);
+    if (a.size < 1) fail("mesh: axis '{}' has size {}, wanted at least 1", a.name, a.size);
+    if (a.size > max_ranks || (product *= a.size) > max_ranks)
+      fail("mesh: more than {} ranks", max_ranks);
+  }
+  ranks_ = static_cast<int>(product);
+  for (const ListedGroup& g : groups_) {
+    if (g.name.empty()) fail("group: an empty name");
+    if (!names.insert(g.name).second) fail("group {}: the name is taken", quoted(g.name));
+    if (g.sets.empty() || g.sets.front().empty()) fail("group {}: no ranks", quoted(g.name));
+    std::set<int> seen;
+    for (const auto& set : g.sets) {
+      if (set.size() != g.sets.front().size())
+        fail("group {}: sets of {} and {} ranks, wanted equal sizes", quoted(g.name),
+             g.sets.front().size(), set.size());
+      for (int r : set) {
+        if (r < 0 || r >= ranks_)
+          fail("group {}: rank {} in a world of {}", quoted(g.name), r, count_of(ranks_, "rank"));
+        if (!seen.insert(r).second) fail("group {}: rank {} twice", quoted(g.name), r);
+      }
+    }
+  }
+}
+
+std::vector<std::string_view> World::group_names() const {
+  std::vector<std::string_view> names{"world"};
+  for (const Axis& a : mesh_) names.push_back(a.name);
+  for (const ListedGroup& g : groups_) names.push_back(g.name);
+  return names;
+}
+
+/// Which axes a name like `dp,tp` means; nothing when a part is no axis or comes twice.
+std::optional<std::vector<bool>> World::chosen_axes(std::string_view group) const {
+  std::vector<bool> chosen(mesh_.size());
+  if (group == "world") {
+    chosen.assign(mesh_.size(), true);
+    return chosen;
+  }
+  for (std::string_view part : split(group, ',')) {
+    auto axis =
+        std::find_if(mesh_.begin(), mesh_.end(), [&](const Axis& a) { return a.name == part; });
+    if (axis == mesh_.end() || chosen[axis - mesh_.begin()]) return std::nullopt;
+    chosen[axis - mesh_.begin()] = true;
+  }
+  return chosen;
+}
+
+std::optional<std::int64_t> World::group_size(std::string_view group) const {
+  for (const ListedGroup& g : groups_)
+    if (g.name == group) return static_cast<std::int64_t>(g.sets.front().size());
+  auto chosen = chosen_axes(group);
+  if (!chosen) return std::nullopt;
+  std::int64_t size = 1;
+  for (std::size_t i = 0; i < mesh_.size(); ++i)
+    if ((*chosen)[i]) size *= mesh_[i].size;
+  return size;
+}
+
+std::vector<int> World::outsiders(std::string_view group) const {
+  std::vector<int> left;
+  for (const ListedGroup& g : groups_) {
+    if (g.name != group) continue;
+    std::set<int> inside;
+    for (const auto& set : g.sets) inside.insert(set.begin(), set.end());
+    for (int r = 0; r < ranks_; ++r)
+      if (!inside.contains(r)) left.push_back(r);
+  }
+  return left;
+}
+
+std::vector<int> World::members(std::string_view group, int rank) const {
+  for (const ListedGroup& g : groups_) {
+    if (g.name != group) continue;
+    for (const auto& set : g.sets)
+      if (std::find(set.begin(), set.end(), rank) != set.end()) return set;
+    return {};
+  }
+  auto chosen = chosen_axes(group);
+  if (!chosen || rank < 0 || rank >= ranks_) return {};
+  // This rank with its chosen coordinates at zero, then every chosen axis varied, last one fastest.
+  std::vector<int> strides(mesh_.size(), 1);
+  for (std::size_t i = mesh_.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * static_cast<int>(mesh_[i].size);
+  std::vector<int> ranks{rank};
+  for (std::size_t i = 0; i < mesh_.size(); ++i)
+    if ((*chosen)[i]) ranks[0] -= rank / strides[i] % static_cast<int>(mesh_[i].size) * strides[i];
+  for (std::size_t i = 0; i < mesh_.size(); ++i) {
+    if (!(*chosen)[i]) continue;
+    std::vector<int> wider;
+    for (int r : ranks)
+      for (int k = 0; k < mesh_[i].size; ++k) wider.push_back(r + k * strides[i]);
+    ranks = std::move(wider);
+  }
+  return ranks;
+}
+
+}  // namespace hocket

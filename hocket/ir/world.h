@@ -1,0 +1,60 @@
+#pragma once
+// Which ranks exist and which of them communicate: the mesh and the explicit groups.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket {
+
+struct Axis {
+  std::string name;
+  std::int64_t size;
+  friend bool operator==(const Axis&, const Axis&) = default;
+};
+
+/// A group given rank by rank: disjoint sets of equal size, one per instance.
+struct ListedGroup {
+  std::string name;
+  std::vector<std::vector<int>> sets;
+  friend bool operator==(const ListedGroup&, const ListedGroup&) = default;
+};
+
+/// Immutable. A group name is `world`, a listed group, or axes joined by commas (`dp,tp`). Ranks
+/// are numbered row-major over the mesh, the last axis fastest.
+class World {
+ public:
+  /// One rank.
+  World() = default;
+  /// Throws Error when an axis or group is malformed, repeated or names a rank out of range.
+  explicit World(std::vector<Axis> mesh, std::vector<ListedGroup> groups = {});
+
+  int ranks() const { return ranks_; }
+  const std::vector<Axis>& mesh() const { return mesh_; }
+  const std::vector<ListedGroup>& groups() const { return groups_; }
+  std::vector<std::string_view> group_names() const;
+
+  /// Number of ranks in each set of the group, or nothing for an unknown name.
+  std::optional<std::int64_t> group_size(std::string_view group) const;
+  /// The set that `rank` belongs to, ascending as written; empty when it belongs to none.
+  std::vector<int> members(std::string_view group, int rank) const;
+
+  /// Ranks in no set of the group, ascending: only a listed group can have such.
+  std::vector<int> outsiders(std::string_view group) const;
+
+  friend bool operator==(const World&, const World&) = default;
+
+ private:
+  std::optional<std::vector<bool>> chosen_axes(std::string_view group) const;
+
+  std::vector<Axis> mesh_;
+  std::vector<ListedGroup> groups_;
+  int ranks_ = 1;
+};
+
+inline constexpr std::int64_t max_ranks = std::int64_t{1} << 20;
+
+}  // namespace hocket

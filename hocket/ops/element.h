@@ -1,0 +1,151 @@
+#pragma once
+// Elements in memory and in registers, for kernels that are written once for all dtypes.
+
+#include <cstdint>
+#include <type_traits>
+
+#include "hocket/base/dtype.h"
+#include "hocket/base/error.h"
+#include "hocket/base/float16.h"
+
+namespace hocket {
+
+struct BFloat16 {
+  std::uint16_t bits;
+};
+struct Float16 {
+  std::uint16_t bits;
+};
+struct Boolean {
+  std::uint8_t bits;
+};
+
+// From memory to the compute dtype and back, rounding once.
+template <class T>
+auto load(T v) {
+  if constexpr (std::is_same_v<T, BFloat16>)
+    return bf16_to_float(v.bits);
+  else if constexpr (std::is_same_v<T, Float16>)
+    return f16_to_float(v.bits);
+  else if constexpr (std::is_same_v<T, Boolean>)
+    return v.bits != 0;
+  else
+    return v;
+}
+
+/// Number to number as C++ does it, but defined for every input: a float that the integer cannot
+/// hold becomes its lowest value (NaN too), and integers wrap.
+template <class To, class From>
+To convert(From v) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return v != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    // As the x86 instruction does: through i64, then wrapped.
+    auto wide = v >= From(-0x1p63) && v < From(0x1p63) ? static_cast<std::int64_t>(v) : INT64_MIN;
+    return static_cast<To>(wide);
+  } else {
+    return static_cast<To>(v);
+  }
+}
+
+template <class T, class From>
+T store(From v) {
+  if constexpr (std::is_same_v<T, BFloat16>)
+    return {float_to_bf16(convert<float>(v))};
+  else if constexpr (std::is_same_v<T, Float16>)
+    return {float_to_f16(convert<float>(v))};
+  else if constexpr (std::is_same_v<T, Boolean>)
+    return {static_cast<std::uint8_t>(convert<bool>(v))};
+  else
+    return convert<T>(v);
+}
+
+template <class T>
+struct Tag {
+  using type = T;
+};
+
+/// Calls f with the memory type of a dtype: `visit(d, [&](auto tag) { using T = typename
+/// decltype(tag)::type; })`.
+template <class F>
+decltype(auto) visit(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f64:
+      return f(Tag<double>{});
+    case DType::f32:
+      return f(Tag<float>{});
+    case DType::bf16:
+      return f(Tag<BFloat16>{});
+    case DType::f16:
+      return f(Tag<Float16>{});
+    case DType::i64:
+      return f(Tag<std::int64_t>{});
+    case DType::i32:
+      return f(Tag<std::int32_t>{});
+    case DType::i16:
+      return f(Tag<std::int16_t>{});
+    case DType::i8:
+      return f(Tag<std::int8_t>{});
+    case DType::u8:
+      return f(Tag<std::uint8_t>{});
+    case DType::boolean:
+      return f(Tag<Boolean>{});
+  }
+  internal_fail("a dtype out of range");
+}
+
+/// Like visit, for kernels that only move elements: f gets an unsigned integer of the same size.
+template <class F>
+decltype(auto) visit_size(DType dtype, F&& f) {
+  switch (bytes(dtype)) {
+    case 8:
+      return f(Tag<std::uint64_t>{});
+    case 4:
+      return f(Tag<std::uint32_t>{});
+    case 2:
+      return f(Tag<std::uint16_t>{});
+    default:
+      return f(Tag<std::uint8_t>{});
+  }
+}
+
+/// The C++ type that a dtype computes (accumulates) in.
+template <class T>
+using Compute = decltype(load(T{}));
+template <class T>
+using Accumulate = std::conditional_t<std::is_integral_v<Compute<T>>, std::int64_t, Compute<T>>;
+
+// Integer arithmetic wraps; doing it unsigned keeps it defined.
+template <class T>
+T wrapping_add(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  else
+    return a + b;
+}
+template <class T>
+T wrapping_sub(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+  else
+    return a - b;
+}
+template <class T>
+T wrapping_mul(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  else
+    return a * b;
+}
+
+// The larger (smaller) one; a NaN on either side wins.
+template <class T>
+T greater_of(T a, T b) {
+  return a != a || a > b ? a : b;
+}
+template <class T>
+T lesser_of(T a, T b) {
+  return a != a || a < b ? a : b;
+}
+
+}  // namespace hocket

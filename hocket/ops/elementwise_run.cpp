@@ -1,0 +1,192 @@
+// Runs traced bodies over blocks of elements: one short loop per step and block, so that the cost
+// of looking at a step is shared by a few hundred elements.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "hocket/ops/element.h"
+#include "hocket/ops/kernel.h"
+#include "hocket/ops/scalar.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::int64_t block = 256;
+
+struct alignas(64) Register {
+  std::byte bytes[block * 8];
+  template <class T>
+  T* as() {
+    return reinterpret_cast<T*>(bytes);
+  }
+};
+
+/// Calls f with the register type of a compute dtype; bool is a C++ bool there.
+template <class F>
+void visit_register(DType dtype, F&& f) {
+  visit(dtype, [&](auto tag) { f(Tag<Compute<typename decltype(tag)::type>>{}); });
+}
+
+template <class T, class F>
+void map1(Register& out, Register& a, std::int64_t n, F f) {
+  T *o = out.as<T>(), *x = a.as<T>();
+  for (std::int64_t i = 0; i < n; ++i) o[i] = f(x[i]);
+}
+
+template <class T, class R, class F>
+void map2(Register& out, Register& a, Register& b, std::int64_t n, F f) {
+  R* o = out.as<R>();
+  T *x = a.as<T>(), *y = b.as<T>();
+  for (std::int64_t i = 0; i < n; ++i) o[i] = f(x[i], y[i]);
+}
+
+class BlockRunner {
+ public:
+  BlockRunner(KernelCall& call, const ScalarProgram& program)
+      : call_(call), program_(program), registers_(program.steps.size()) {}
+
+  void run() {
+    Tensor& out = call_.out();
+    std::int64_t total = out.type().elements();
+    for (std::int64_t at = 0; at < total; at += block) {
+      std::int64_t n = std::min(block, total - at);
+      for (std::size_t i = 0; i < program_.steps.size(); ++i) step(i, at, n);
+      visit(out.type().dtype, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        const auto* from = registers_.back().as<Compute<T>>();
+        T* to = out.as<T>() + at;
+        for (std::int64_t i = 0; i < n; ++i) to[i] = store<T>(from[i]);
+      });
+    }
+  }
+
+ private:
+  void step(std::size_t index, std::int64_t at, std::int64_t n) {
+    const ScalarStep& s = program_.steps[index];
+    Register& out = registers_[index];
+    switch (s.code) {
+      case ScalarCode::argument:
+        return argument(out, call_.inputs[s.inputs[0]], at, n);
+      case ScalarCode::constant:
+        if (at > 0) return;  // filled whole by the first block
+        return visit_register(s.dtype, [&](auto tag) {
+          using T = typename decltype(tag)::type;
+          T value = std::is_floating_point_v<T> ? convert<T>(s.real) : convert<T>(s.integer);
+          std::fill_n(out.as<T>(), block, value);
+        });
+      case ScalarCode::convert:
+        return convert_to(out, s, n);
+      case ScalarCode::select: {
+        const bool* condition = registers_[s.inputs[0]].as<bool>();
+        return visit_register(s.dtype, [&](auto tag) {
+          using T = typename decltype(tag)::type;
+          const T *yes = registers_[s.inputs[1]].as<T>(), *no = registers_[s.inputs[2]].as<T>();
+          for (std::int64_t i = 0; i < n; ++i) out.as<T>()[i] = condition[i] ? yes[i] : no[i];
+        });
+      }
+      default:
+        break;
+    }
+    Register &a = registers_[s.inputs[0]], &b = registers_[s.inputs[1]];
+    visit_register(program_.steps[s.inputs[0]].dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      compute<T>(s.code, out, a, b, n);
+    });
+  }
+
+  template <class T>
+  static void compute(ScalarCode code, Register& out, Register& a, Register& b, std::int64_t n) {
+    switch (code) {
+      case ScalarCode::eq:
+        return map2<T, bool>(out, a, b, n, [](T x, T y) { return x == y; });
+      case ScalarCode::ne:
+        return map2<T, bool>(out, a, b, n, [](T x, T y) { return x != y; });
+      case ScalarCode::lt:
+        return map2<T, bool>(out, a, b, n, [](T x, T y) { return x < y; });
+      case ScalarCode::le:
+        return map2<T, bool>(out, a, b, n, [](T x, T y) { return x <= y; });
+      default:
+        break;
+    }
+    if constexpr (!std::is_same_v<T, bool>) {
+      switch (code) {
+        case ScalarCode::add:
+          return map2<T, T>(out, a, b, n, wrapping_add<T>);
+        case ScalarCode::sub:
+          return map2<T, T>(out, a, b, n, wrapping_sub<T>);
+        case ScalarCode::mul:
+          return map2<T, T>(out, a, b, n, wrapping_mul<T>);
+        case ScalarCode::max:
+          return map2<T, T>(out, a, b, n, greater_of<T>);
+        case ScalarCode::min:
+          return map2<T, T>(out, a, b, n, lesser_of<T>);
+        case ScalarCode::neg:
+          // A float changes its sign bit; zero minus x would lose the sign of zero.
+          if constexpr (std::is_floating_point_v<T>)
+            return map1<T>(out, a, n, [](T x) { return -x; });
+          else
+            return map1<T>(out, a, n, [](T x) { return wrapping_sub(T(0), x); });
+        default:
+          break;
+      }
+    }
+    if constexpr (std::is_floating_point_v<T>) {
+      switch (code) {
+        case ScalarCode::div:
+          return map2<T, T>(out, a, b, n, [](T x, T y) { return x / y; });
+        case ScalarCode::sqrt:
+          return map1<T>(out, a, n, [](T x) { return std::sqrt(x); });
+        case ScalarCode::exp:
+          return map1<T>(out, a, n, [](T x) { return std::exp(x); });
+        case ScalarCode::tanh:
+          return map1<T>(out, a, n, [](T x) { return std::tanh(x); });
+        default:
+          break;
+      }
+    }
+    internal_fail("a scalar step that its dtype does not have");
+  }
+
+  /// A rank-0 operand applies to all elements.
+  void argument(Register& out, const Tensor& in, std::int64_t at, std::int64_t n) {
+    bool everywhere = in.type().shape.empty();
+    if (everywhere && at > 0) return;
+    visit(in.type().dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      auto* to = out.as<Compute<T>>();
+      if (everywhere) {
+        std::fill_n(to, block, load(in.as<T>()[0]));
+      } else {
+        const T* from = in.as<T>() + at;
+        for (std::int64_t i = 0; i < n; ++i) to[i] = load(from[i]);
+      }
+    });
+  }
+
+  void convert_to(Register& out, const ScalarStep& s, std::int64_t n) {
+    Register& in = registers_[s.inputs[0]];
+    visit_register(program_.steps[s.inputs[0]].dtype, [&](auto from_tag) {
+      using From = typename decltype(from_tag)::type;
+      visit_register(s.dtype, [&](auto to_tag) {
+        using To = typename decltype(to_tag)::type;
+        for (std::int64_t i = 0; i < n; ++i) out.as<To>()[i] = convert<To>(in.as<From>()[i]);
+      });
+    });
+  }
+
+  KernelCall& call_;
+  const ScalarProgram& program_;
+  std::vector<Register> registers_;
+};
+
+}  // namespace
+
+void run_elementwise(KernelCall& call) {
+  std::vector<DType> dtypes;
+  for (const Tensor& t : call.inputs) dtypes.push_back(t.type().dtype);
+  ScalarProgram program = trace(call.op, dtypes, call.types[0].dtype);
+  BlockRunner(call, program).run();
+}
+
+}  // namespace hocket

@@ -1,0 +1,52 @@
+#pragma once
+// How an op is run plainly: what a reference kernel gets, and the one function that runs any op.
+
+#include <span>
+#include <vector>
+
+#include "hocket/ir/graph.h"
+#include "hocket/ir/tensor.h"
+
+namespace hocket {
+
+/// Everything a kernel may look at. Results are made by `out`, or set to share an operand's bytes.
+struct KernelCall {
+  const Op& op;
+  const Attributes& attributes;
+  std::span<const Tensor> inputs;
+  std::span<const Type> types;  ///< of the results
+  std::vector<Tensor>& results;
+  const World& world;
+  int rank = 0;
+
+  Tensor& out(std::size_t i = 0) { return results[i] = Tensor(types[i]); }
+  template <class T>
+  const T& attr(std::string_view name) const {
+    return attribute<T>(op, attributes, name);
+  }
+};
+
+/// All members of one collective at once, in the order of their set.
+struct ExchangeCall {
+  const Op& op;
+  const Attributes& attributes;
+  std::span<const std::vector<Tensor>> inputs;  ///< [member][operand]
+  std::span<const std::vector<Type>> types;     ///< [member][result], as they arrive
+  std::vector<std::vector<Tensor>> results;     ///< [member][result]
+
+  template <class T>
+  const T& attr(std::string_view name) const {
+    return attribute<T>(op, attributes, name);
+  }
+};
+
+/// Runs a node that is neither a collective, a wait nor a call, on operand values given. The bits
+/// of the results depend on nothing but op, attributes, types and operand bits (and the rank, for
+/// an op that says so).
+std::vector<Tensor> evaluate(const Graph& graph, NodeId node, std::span<const Tensor> inputs,
+                             int rank = 0);
+
+/// Runs an elementwise op by its body.
+void run_elementwise(KernelCall& call);
+
+}  // namespace hocket

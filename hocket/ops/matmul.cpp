@@ -1,0 +1,96 @@
+// The matrix product.
+
+#include <algorithm>
+
+#include "hocket/base/error.h"
+#include "hocket/ops/element.h"
+#include "hocket/ops/kernel.h"
+#include "hocket/ops/ops.h"
+
+namespace hocket::ops {
+namespace {
+
+struct Sizes {
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;
+};
+
+std::vector<Type> infer_matmul(const InferCall& c) {
+  const Type &a = *c.inputs[0], &b = *c.inputs[1];
+  auto refuse = [&](std::string_view wanted) {
+    fail("matmul: operands are {} and {}{}{}, wanted {}", to_text(a), to_text(b),
+         c.attr<bool>("transpose_a") ? ", a transposed" : "",
+         c.attr<bool>("transpose_b") ? ", b transposed" : "", wanted);
+  };
+  std::size_t rank = a.shape.size();
+  if (a.dtype != b.dtype || a.dtype == DType::boolean) refuse("numbers of one dtype");
+  if (rank < 2 || b.shape.size() != rank) refuse("two matrices or two equal stacks of them");
+  if (!std::equal(a.shape.begin(), a.shape.end() - 2, b.shape.begin()))
+    refuse("equal leading dimensions");
+  auto of = [&](const Type& t, bool transposed, std::size_t i) {
+    return t.shape[rank - 2 + (transposed ? 1 - i : i)];
+  };
+  bool ta = c.attr<bool>("transpose_a"), tb = c.attr<bool>("transpose_b");
+  if (of(a, ta, 1) != of(b, tb, 0)) refuse("columns of a as many as rows of b");
+  Type y{a.dtype, false, a.shape};
+  y.shape[rank - 2] = of(a, ta, 0);
+  y.shape[rank - 1] = of(b, tb, 1);
+  return {y};
+}
+
+/// Panels of columns small enough to stay in the nearest cache; every element still sums its
+/// products in the order of k.
+template <class T>
+void multiply(const T* a, const T* b, T* y, const Sizes& s, bool ta, bool tb) {
+  using Sum = Accumulate<T>;
+  constexpr std::int64_t panel = 64;
+  std::int64_t a_row = ta ? 1 : s.k, a_col = ta ? s.m : 1;
+  std::int64_t b_row = tb ? 1 : s.n, b_col = tb ? s.k : 1;
+  std::vector<Sum> columns(static_cast<std::size_t>(s.k * std::min(panel, s.n)));
+  for (std::int64_t j0 = 0; j0 < s.n; j0 += panel) {
+    std::int64_t width = std::min(panel, s.n - j0);
+    for (std::int64_t k = 0; k < s.k; ++k)
+      for (std::int64_t j = 0; j < width; ++j)
+        columns[static_cast<std::size_t>(k * width + j)] =
+            static_cast<Sum>(load(b[k * b_row + (j0 + j) * b_col]));
+    for (std::int64_t i = 0; i < s.m; ++i) {
+      Sum sums[panel] = {};
+      for (std::int64_t k = 0; k < s.k; ++k) {
+        auto x = static_cast<Sum>(load(a[i * a_row + k * a_col]));
+        const Sum* row = columns.data() + k * width;
+        for (std::int64_t j = 0; j < width; ++j)
+          sums[j] = wrapping_add(sums[j], wrapping_mul(x, row[j]));
+      }
+      for (std::int64_t j = 0; j < width; ++j) y[i * s.n + j0 + j] = store<T>(sums[j]);
+    }
+  }
+}
+
+void run_matmul(KernelCall& c) {
+  const Shape &a = c.inputs[0].type().shape, &y = c.types[0].shape;
+  bool ta = c.attr<bool>("transpose_a"), tb = c.attr<bool>("transpose_b");
+  std::size_t rank = y.size();
+  Sizes s{1, y[rank - 2], y[rank - 1], a[rank - (ta ? 2 : 1)]};
+  for (std::size_t i = 0; i + 2 < rank; ++i) s.batch *= y[i];
+  Tensor& out = c.out();
+  visit(out.type().dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (std::int64_t i = 0; i < s.batch; ++i)
+      multiply<T>(c.inputs[0].as<T>() + i * s.m * s.k, c.inputs[1].as<T>() + i * s.k * s.n,
+                  out.as<T>() + i * s.m * s.n, s, ta, tb);
+  });
+}
+
+}  // namespace
+
+constinit const Op matmul{
+    .name = "matmul",
+    .doc =
+        "matrix product of a [.., m, k] and b [.., k, n], one for each index of the leading "
+        "dimensions",
+    .operands = {{"a"}, {"b"}},
+    .attributes = {{"transpose_a", AttributeKind::flag, "a is given as [.., k, m]", false},
+                   {"transpose_b", AttributeKind::flag, "b is given as [.., n, k]", false}},
+    .infer = infer_matmul,
+    .kernel = run_matmul};
+
+}  // namespace hocket::ops

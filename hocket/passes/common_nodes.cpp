@@ -1,0 +1,104 @@
+#include "hocket/passes/common_nodes.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <unordered_set>
+
+#include "hocket/ir/program.h"
+#include "hocket/passes/regions.h"
+
+namespace hocket {
+namespace {
+
+std::size_t mix(std::size_t seed, std::size_t value) {
+  return (seed ^ value) * std::size_t{0x9e3779b97f4a7c15} + (seed >> 29);
+}
+
+std::size_t hash_of(const Attribute& a) {
+  return std::visit(
+      [](const auto& v) -> std::size_t {
+        using T = std::decay_t<decltype(v)>;
+        std::size_t h = 1;
+        if constexpr (std::is_same_v<T, double>)
+          return std::bit_cast<std::uint64_t>(v);
+        else if constexpr (std::is_same_v<T, std::string>)
+          return std::hash<std::string>{}(v);
+        else if constexpr (std::is_same_v<T, Ints>)
+          for (auto x : v) h = mix(h, static_cast<std::size_t>(x));
+        else if constexpr (std::is_same_v<T, Floats>)
+          for (auto x : v) h = mix(h, std::bit_cast<std::uint64_t>(x));
+        else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>)
+          return static_cast<std::size_t>(v);
+        return h;
+      },
+      a);
+}
+
+/// Equality of nodes as values: everything but name, place, path and channel.
+struct NodeHash {
+  const Graph* g;
+  std::size_t operator()(NodeId n) const {
+    const Node& node = (*g)[n];
+    std::size_t h = std::hash<const void*>{}(node.op);
+    for (Value v : node.inputs) h = mix(h, v.index);
+    auto values = node.attributes.values();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (node.op->attributes[i].name != "channel") h = mix(h, hash_of(values[i]));
+    if (node.op->typed_by_result)
+      for (std::int64_t d : g->type(g->result(n)).shape) h = mix(h, static_cast<std::size_t>(d));
+    return h;
+  }
+};
+
+struct NodeEqual {
+  const Graph* g;
+  bool operator()(NodeId a, NodeId b) const {
+    const Node &x = (*g)[a], &y = (*g)[b];
+    if (x.op != y.op || x.inputs != y.inputs || x.delay != y.delay ||
+        x.result_count != y.result_count)
+      return false;
+    auto p = x.attributes.values(), q = y.attributes.values();
+    for (std::size_t i = 0; i < p.size(); ++i)
+      if (x.op->attributes[i].name != "channel" && !same(p[i], q[i])) return false;
+    if (!std::ranges::equal(x.attributes.list_sizes(), y.attributes.list_sizes())) return false;
+    // The written type is part of the meaning of a constant.
+    for (std::uint32_t i = 0; i < x.result_count; ++i)
+      if (g->type(g->result(a, i)) != g->type(g->result(b, i))) return false;
+    return !x.region == !y.region && (!x.region || *x.region == *y.region);
+  }
+};
+
+void merge(Graph& g, NodeId kept, NodeId gone) {
+  if (g[kept].op->starts) {
+    auto channel = g[gone].attr<std::int64_t>("channel");
+    if (channel < g[kept].attr<std::int64_t>("channel")) g.set_attribute(kept, "channel", channel);
+  }
+  for (std::uint32_t i = 0; i < g[gone].result_count; ++i)
+    g.replace_uses(g.result(gone, i), g.result(kept, i));
+  g.erase(gone);
+}
+
+}  // namespace
+
+void common_nodes(Graph& g, const NoOptions&) {
+  std::unordered_set<NodeId, NodeHash, NodeEqual> seen(g.size(), NodeHash{&g}, NodeEqual{&g});
+  std::map<std::string, bool> ours;
+  auto mergeable = [&](NodeId n) {
+    const Node& node = g[n];
+    if (!node.op->pure()) return false;
+    if (!node.op->starts) return true;
+    const auto& group = node.attr<std::string>("group");
+    auto [it, fresh] = ours.emplace(group, false);
+    if (fresh) it->second = keeps_to_itself(g, group);
+    return it->second;
+  };
+  for (NodeId n : g.nodes()) {
+    if (!mergeable(n)) continue;
+    auto [kept, fresh] = seen.insert(n);
+    if (!fresh) merge(g, *kept, n);
+  }
+  edit_regions(g, [](Graph& inner) { common_nodes(inner, {}); });
+}
+
+}  // namespace hocket

@@ -1,0 +1,55 @@
+#include "hocket/passes/dead_nodes.h"
+
+#include <map>
+
+#include "hocket/ir/program.h"
+#include "hocket/passes/regions.h"
+
+namespace hocket {
+namespace {
+
+class Judge {
+ public:
+  Judge(const Graph& g, const DeadNodes& options) : graph_(g), options_(options) {}
+
+  bool dead(NodeId n) {
+    const Node& node = graph_[n];
+    if (graph_.used(n) || node.op->effect || (options_.keep && options_.keep(graph_, n)))
+      return false;
+    if (node.op->starts) return ours(node);
+    if (node.op->waits) return !holds_others(node);
+    return true;
+  }
+
+ private:
+  bool ours(const Node& collective) {
+    const auto& group = collective.attr<std::string>("group");
+    auto [it, fresh] = ours_.emplace(group, false);
+    if (fresh) it->second = keeps_to_itself(graph_, group);
+    return it->second;
+  }
+
+  /// True for the last wait of a collective that must stay.
+  bool holds_others(const Node& wait) {
+    NodeId from = graph_.node(wait.inputs[0]);
+    if (graph_.is_input(from) || ours(graph_[from])) return false;
+    std::size_t readers = 0;
+    for (Value v : graph_.results(from)) readers += graph_.uses(v).size();
+    return readers == wait.inputs.size();
+  }
+
+  const Graph& graph_;
+  const DeadNodes& options_;
+  std::map<std::string, bool> ours_;
+};
+
+}  // namespace
+
+void dead_nodes(Graph& g, const DeadNodes& options) {
+  Judge judge(g, options);
+  for (NodeId n : reversed(g.nodes()))
+    if (judge.dead(n)) g.erase(n);
+  edit_regions(g, [&](Graph& inner) { dead_nodes(inner, options); });
+}
+
+}  // namespace hocket

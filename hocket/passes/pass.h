@@ -1,0 +1,136 @@
+#pragma once
+// What a pass is: a row with a name, rules about order, options, and a function.
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "hocket/base/error.h"
+#include "hocket/ir/program.h"
+
+namespace hocket {
+
+/// Whether results keep every bit.
+enum class Bits : std::uint8_t { same, changes };
+
+/// A number of bytes; written plain or with KiB, MiB, GiB.
+struct Bytes {
+  std::int64_t count = 0;
+  friend bool operator==(Bytes, Bytes) = default;
+};
+
+struct NoOptions {};
+
+/// What the table says about an option.
+struct OptionRow {
+  std::string name;
+  std::string kind;      ///< `int`, `size`, `bool` or `text`
+  std::string fallback;  ///< as it would be written
+  std::string doc;
+};
+
+using OptionTexts = std::vector<std::pair<std::string, std::string>>;  ///< key, value as written
+
+struct PassInfo {
+  std::string name;
+  std::string doc;
+  std::vector<std::string> needs = {};  ///< passes that must have been applied before
+  std::vector<std::string> after = {};  ///< passes that, if applied at all, must come before
+  bool once = false;                    ///< at most once per program
+  Bits bits = Bits::same;
+};
+
+struct Pass : PassInfo {
+  std::vector<OptionRow> options = {};
+  /// Runs on one graph; the runner calls it for each graph of the program.
+  std::function<void(Graph&, const OptionTexts&)> on_graph = nullptr;
+  /// Runs on the whole program, where ranks must agree; used when `on_graph` is not set.
+  std::function<void(Program&, const OptionTexts&)> on_program = nullptr;
+};
+
+/// A member of an options struct under its name in the text. The struct's initialiser is the
+/// default.
+template <class Options>
+struct Option {
+  std::string name;
+  std::variant<std::int64_t Options::*, bool Options::*, std::string Options::*, Bytes Options::*>
+      member;
+  std::string doc;
+};
+
+namespace option_text {
+void read(std::string_view text, std::int64_t& value);
+void read(std::string_view text, bool& value);
+void read(std::string_view text, std::string& value);
+void read(std::string_view text, Bytes& value);
+std::string write(std::int64_t value);
+std::string write(bool value);
+std::string write(const std::string& value);
+std::string write(Bytes value);
+std::string_view kind(std::int64_t);
+std::string_view kind(bool);
+std::string_view kind(const std::string&);
+std::string_view kind(Bytes);
+[[noreturn]] void unknown_key(std::string_view key, std::span<const std::string_view> known);
+[[noreturn]] void bad_value(std::string_view key, std::string_view why);
+}  // namespace option_text
+
+/// An options struct from what was written; throws Error for unknown keys and bad values.
+template <class Options>
+Options read_options(const std::vector<Option<Options>>& list, const OptionTexts& texts) {
+  Options result{};
+  for (const auto& [key, text] : texts) {
+    const Option<Options>* found = nullptr;
+    std::vector<std::string_view> known;
+    for (const auto& option : list) {
+      known.push_back(option.name);
+      if (option.name == key) found = &option;
+    }
+    if (found == nullptr) option_text::unknown_key(key, known);
+    if constexpr (!std::is_empty_v<Options>) try {
+        std::visit([&, value = &text](auto member) { option_text::read(*value, result.*member); },
+                   found->member);
+      } catch (const Error& e) {
+        option_text::bad_value(key, e.what());
+      }
+  }
+  return result;
+}
+
+/// A row out of a function and the options it takes. This is all that a new pass needs.
+template <class Target, class Options>
+requires std::same_as<Target, Graph> || std::same_as<Target, Program> Pass
+make_pass(PassInfo info, void (*function)(Target&, const Options&),
+          std::type_identity_t<std::vector<Option<Options>>> options = {}) {
+  Pass pass{std::move(info)};
+  Options defaults{};
+  if constexpr (!std::is_empty_v<Options>)
+    for (const auto& o : options)
+      std::visit(
+          [&](auto member) {
+            pass.options.push_back({o.name, std::string(option_text::kind(defaults.*member)),
+                                    option_text::write(defaults.*member), o.doc});
+          },
+          o.member);
+  auto run = [function, options = std::move(options)](Target& target, const OptionTexts& texts) {
+    function(target, read_options(options, texts));
+  };
+  if constexpr (std::same_as<Target, Graph>)
+    pass.on_graph = std::move(run);
+  else
+    pass.on_program = std::move(run);
+  return pass;
+}
+
+/// The same for a pass without options: any function of a Graph or a Program.
+Pass make_pass(PassInfo info, std::function<void(Graph&)> function);
+Pass make_program_pass(PassInfo info, std::function<void(Program&)> function);
+
+}  // namespace hocket

@@ -1,0 +1,22 @@
+#pragma once
+// Passes that clean up inside regions, too.
+
+#include <utility>
+
+#include "hocket/ir/graph.h"
+
+namespace hocket {
+
+/// Runs `edit` on a copy of every region of `g`, and puts it back where it changed something.
+template <class Edit>
+void edit_regions(Graph& g, Edit edit) {
+  for (NodeId n : g.nodes()) {
+    if (!g[n].region) continue;
+    Graph inner = *g[n].region;
+    std::uint64_t before = inner.edits();
+    edit(inner);
+    if (inner.edits() != before) g.set_region(n, std::move(inner));
+  }
+}
+
+}  // namespace hocket

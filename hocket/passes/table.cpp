@@ -1,0 +1,137 @@
+// The rows of all passes, and the table's own rules.
+
+#include "hocket/passes/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "hocket/base/error.h"
+#include "hocket/base/text.h"
+#include "hocket/passes/common_nodes.h"
+#include "hocket/passes/dead_nodes.h"
+#include "hocket/passes/fold.h"
+
+namespace hocket {
+
+PassTable standard_passes() {
+  PassTable table;
+  table.add(make_pass(
+      {.name = "dead-nodes", .doc = "removes nodes that nobody reads; effects stay"}, dead_nodes));
+  table.add(make_pass(
+      {.name = "common-nodes",
+       .doc = "merges pure nodes, collectives and waits that have equal operands and attributes"},
+      common_nodes));
+  table.add(make_pass({.name = "fold",
+                       .doc = "computes what is constant, and removes or joins reshapes, permutes, "
+                              "broadcasts and casts "
+                              "that do nothing"},
+                      fold));
+  table.add_word("default", "dead-nodes,common-nodes,fold,dead-nodes",
+                 "clean-up; safe for every program");
+  table.validate();
+  return table;
+}
+
+void PassTable::add(Pass pass) {
+  bool taken = std::ranges::any_of(passes_, [&](const Pass& p) { return p.name == pass.name; }) ||
+               std::ranges::any_of(words_, [&](const Word& w) { return w.name == pass.name; }) ||
+               pass.name == "none";
+  if (taken) fail("pass table: the name '{}' is taken", pass.name);
+  if (!pass.on_graph && !pass.on_program) fail("pass table: '{}' has no function", pass.name);
+  passes_.push_back(std::move(pass));
+}
+
+void PassTable::add_word(std::string word, std::string_view text, std::string doc) {
+  words_.push_back({std::move(word), parse(text), std::move(doc)});
+}
+
+const Pass& PassTable::find(std::string_view name) const {
+  auto it = std::ranges::find(passes_, name, &Pass::name);
+  if (it != passes_.end()) return *it;
+  std::vector<std::string_view> known{"none"};
+  for (const Pass& p : passes_) known.push_back(p.name);
+  for (const Word& w : words_) known.push_back(w.name);
+  fail("unknown pass '{}'{}", name, nearest_hint(name, known));
+}
+
+void PassTable::validate() const {
+  enum class Mark : std::uint8_t { unseen, open, done };
+  std::vector<Mark> marks(passes_.size());
+  std::vector<std::string_view> trail;
+  std::function<void(std::size_t)> visit = [&](std::size_t i) {
+    const Pass& pass = passes_[i];
+    if (marks[i] == Mark::done) return;
+    trail.push_back(pass.name);
+    if (marks[i] == Mark::open) {
+      auto from = std::ranges::find(trail, std::string_view(pass.name));
+      fail("pass table: no order satisfies {}", fmt::join(from, trail.end(), " -> "));
+    }
+    marks[i] = Mark::open;
+    for (const auto& list : {pass.needs, pass.after})
+      for (const std::string& name : list) {
+        auto it = std::ranges::find(passes_, name, &Pass::name);
+        if (it == passes_.end())
+          fail("pass table: '{}' names the unknown pass '{}'", pass.name, name);
+        visit(static_cast<std::size_t>(it - passes_.begin()));
+      }
+    marks[i] = Mark::done;
+    trail.pop_back();
+  };
+  for (std::size_t i = 0; i < passes_.size(); ++i) visit(i);
+}
+
+namespace {
+
+PassCall parse_item(std::string_view item) {
+  auto parts = split(item, ':');
+  PassCall call{std::string(trim(parts[0])), {}};
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    std::size_t equals = parts[i].find('=');
+    if (equals == parts[i].npos)
+      fail("pass '{}': found '{}', wanted key=value", call.name, parts[i]);
+    call.options.emplace_back(parts[i].substr(0, equals), parts[i].substr(equals + 1));
+  }
+  return call;
+}
+
+}  // namespace
+
+std::vector<PassCall> PassTable::parse(std::string_view text, std::vector<Remark>* remarks) const {
+  std::vector<PassCall> calls;
+  std::size_t from_words = 0;  // calls[0..from_words) came out of words
+  if (trim(text).empty()) return calls;
+  for (std::string_view item : split(text, ',')) {
+    PassCall call = parse_item(item);
+    if (call.name == "none") {
+      if (!call.options.empty()) fail("pass 'none': takes no options");
+      continue;
+    }
+    auto word = std::ranges::find(words_, call.name, &Word::name);
+    if (word != words_.end()) {
+      if (!call.options.empty())
+        fail("'{}' stands for several passes: give options behind it", call.name);
+      calls.insert(calls.end(), word->calls.begin(), word->calls.end());
+      from_words = calls.size();
+      continue;
+    }
+    const Pass& pass = find(call.name);
+    auto end = calls.begin() + static_cast<std::ptrdiff_t>(from_words);
+    auto step = pass.once ? std::find_if(calls.begin(), end,
+                                         [&](const PassCall& c) { return c.name == call.name; })
+                          : end;
+    if (step == end) {
+      calls.push_back(std::move(call));
+    } else if (!call.options.empty()) {
+      step->options = std::move(call.options);
+    } else if (remarks != nullptr) {
+      remarks->push_back({.where = call.name,
+                          .what = "not run a second time",
+                          .why = "the list holds it already"});
+    }
+  }
+  return calls;
+}
+
+}  // namespace hocket
