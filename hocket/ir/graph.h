@@ -249,6 +249,8 @@ class Graph {
   template <bool reverse>
   friend class NodeRange;
 
+  // The label of the return node, beyond all others.
+  static constexpr std::uint64_t last_label = std::uint64_t{1} << 63;
   struct Link {
     std::uint32_t prev = 0, next = 0;
     std::uint64_t label = 0;  // ascends along the list

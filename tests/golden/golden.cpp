@@ -1,0 +1,148 @@
+// Golden tests: a file has one sentence, a pass line, a program, `===`, and the whole text that comes out, or the
+// error. `golden --update` rewrites what comes out; reading the difference is the review.
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "hocket/base/error.h"
+#include "hocket/base/file.h"
+#include "hocket/base/text.h"
+#include "hocket/ir/parse.h"
+#include "hocket/ir/print.h"
+#include "hocket/ir/verify.h"
+#include "hocket/ops/ops.h"
+#include "hocket/passes/runner.h"
+#include "support/broken_passes.h"
+#include "support/random_program.h"
+
+namespace hocket::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Golden {
+  std::string head;  // the comment lines
+  std::string passes = "none";
+  std::string input;
+  std::string expected;
+};
+
+Golden read_golden(const std::string& path) {
+  std::string text = read_file(path);
+  Golden golden;
+  std::size_t at = 0;
+  while (at < text.size() && text[at] == '#') {
+    std::size_t end = text.find('\n', at) + 1;
+    std::string_view line(text.data() + at, end - at);
+    constexpr std::string_view key = "# passes:";
+    if (line.starts_with(key)) golden.passes = trim(line.substr(key.size()));
+    golden.head += line;
+    at = end;
+  }
+  std::size_t split = text.find("\n===\n", at);
+  if (split == text.npos) split = text.size() - 1;
+  golden.input = text.substr(at, split + 1 - at);
+  if (split + 5 <= text.size()) golden.expected = text.substr(split + 5);
+  return golden;
+}
+
+PassTable table() {
+  PassTable table = standard_passes();
+  add_broken_passes(table);
+  return table;
+}
+
+std::string run(const Golden& golden) {
+  try {
+    Program program = parse(golden.input, ops::all());
+    PassTable passes = table();
+    run_passes(program, passes, passes.parse(golden.passes), {.verify_all = true});
+    return to_text(program);
+  } catch (const std::exception& e) {
+    return fmt::format("error: {}\n", e.what());
+  }
+}
+
+class GoldenTest : public ::testing::Test {
+ public:
+  explicit GoldenTest(std::string path) : path_(std::move(path)) {}
+  void TestBody() override {
+    Golden golden = read_golden(path_);
+    EXPECT_TRUE(golden.head.starts_with("# ")) << "starts with a sentence";
+    std::string actual = run(golden);
+    EXPECT_EQ(actual, golden.expected) << path_ << "\nrun with --update to accept what came out";
+    if (actual.starts_with("error: ")) return;
+    // What came out can be read again, and means what went in.
+    Program after = parse(actual, ops::all());
+    EXPECT_EQ(to_text(after), actual);
+    Program before = parse(golden.input, ops::all());
+    bool runs = std::ranges::all_of(before.graphs, [](const Graph& g) {
+      bool plain = std::ranges::none_of(g.inputs(), [](const Input& in) { return in.kind == StateKind::forwarded; });
+      for (NodeId n : g.nodes()) {
+        const Node& node = g[n];
+        plain = plain && node.delay == 0 && !(node.op == &ops::constant && !node.attr<std::string>("ref").empty());
+        for (Value v : g.results(n)) plain = plain && g.type(v).elements() < 1 << 20;
+      }
+      return plain;
+    });
+    if (!runs) return;
+    Random random(1);
+    EXPECT_EQ(difference(before, after, random_inputs(random, before)), "");
+  }
+
+ private:
+  std::string path_;
+};
+
+std::vector<std::string> golden_files() {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(HOCKET_GOLDEN_DIR))
+    if (entry.path().extension() == ".hkt") files.push_back(entry.path().string());
+  std::ranges::sort(files);
+  return files;
+}
+
+int update() {
+  int changed = 0;
+  for (const std::string& path : golden_files()) {
+    Golden golden = read_golden(path);
+    std::string actual = run(golden);
+    if (actual == golden.expected) continue;
+    write_file(path, golden.head + golden.input + "===\n" + actual);
+    fmt::print("updated {}\n", path);
+    ++changed;
+  }
+  fmt::print("{} updated\n", changed);
+  return 0;
+}
+
+/// Every rule of the verifier has a file whose error names it.
+TEST(Golden, EveryRuleIsTested) {
+  std::set<std::string_view> missing;
+  for (const Rule& rule : verifier_rules()) missing.insert(rule.name);
+  for (const std::string& path : golden_files()) {
+    std::string expected = read_golden(path).expected;
+    if (!expected.starts_with("error: ")) continue;
+    std::erase_if(missing, [&](std::string_view rule) { return expected.find(fmt::format("[{}]", rule)) != expected.npos; });
+  }
+  for (std::string_view rule : missing) ADD_FAILURE() << "no golden error for rule " << rule;
+}
+
+}  // namespace
+}  // namespace hocket::testing
+
+int main(int argc, char** argv) {
+  using namespace hocket::testing;
+  if (argc == 2 && std::string_view(argv[1]) == "--update") return update();
+  for (const std::string& path : golden_files()) {
+    std::string name = fs::relative(path, HOCKET_GOLDEN_DIR).replace_extension().string();
+    ::testing::RegisterTest("golden", name.c_str(), nullptr, nullptr, path.c_str(), 1,
+                            [path]() -> GoldenTest* { return new GoldenTest(path); });
+  }
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,188 @@
+// Passes keep the meaning of programs: random programs are interpreted before and after each pass, on one, two
+// and four ranks, and every bit of every output and state must be equal. A pass that fails half-way leaves
+// no trace. `meaning --graphs N --seed S` runs more of them.
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <cstring>
+#include <map>
+
+#include "hocket/base/error.h"
+#include "hocket/ir/parse.h"
+#include "hocket/ir/print.h"
+#include "hocket/ir/verify.h"
+#include "hocket/ops/ops.h"
+#include "hocket/passes/runner.h"
+#include "support/random_program.h"
+
+namespace hocket::testing {
+namespace {
+
+int failures = 0;
+
+void report(std::uint64_t seed, std::string_view what, const std::string& detail, const std::string& text) {
+  fmt::print("FAILED: graph {}: {}: {}\n{}\n", seed, what, detail, text);
+  ++failures;
+}
+
+/// print and parse are inverses.
+void check_round_trip(std::uint64_t seed, const Program& program) {
+  std::string text = to_text(program);
+  Program again = parse(text, ops::all());
+  if (!(again == program) || to_text(again) != text) report(seed, "round trip", "differs", text);
+}
+
+void check_passes(std::uint64_t seed, Random& random, const Program& program) {
+  PassTable table = standard_passes();
+  auto inputs = random_inputs(random, program);
+  std::vector<std::vector<PassCall>> lists;
+  for (const Pass& pass : table.passes()) lists.push_back({{pass.name, {}}});
+  lists.push_back(table.parse("default"));
+  for (const auto& list : lists) {
+    Program changed = program;
+    std::string name = list.size() == 1 ? list[0].name : "default";
+    try {
+      run_passes(changed, table, list, {.verify_all = true});
+      for (const Graph& g : changed.graphs) g.check_consistency();
+      if (auto d = difference(program, changed, inputs); !d.empty())
+        report(seed, name, d, to_text(program) + "=== after\n" + to_text(changed));
+    } catch (const std::exception& e) {
+      report(seed, name, e.what(), to_text(program));
+    }
+  }
+}
+
+/// Edits at random, and throws after some of them.
+struct HalfWay : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void vandalise(Graph& g, Random& random) {
+  auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
+  std::size_t stop = 1 + below(60);
+  for (std::size_t i = 0; i < stop; ++i) {
+    std::vector<NodeId> nodes;
+    for (NodeId n : std::as_const(g).nodes()) nodes.push_back(n);
+    if (nodes.empty()) break;
+    NodeId n = nodes[below(nodes.size())], m = nodes[below(nodes.size())];
+    switch (below(13)) {
+      case 0: g.move_before(n, m); break;
+      case 1: g.move_after(n, m); break;
+      case 2:
+        if (!g.used(n)) g.erase(n);
+        break;
+      case 3:
+        if (!g[n].inputs.empty() && g[m].result_count > 0) g.set_operand(n, 0, g.result(m));
+        break;
+      case 4:
+        if (g[n].result_count > 0 && g[m].result_count > 0) g.replace_uses(g.result(n), g.result(m));
+        break;
+      case 5:
+        if (g[n].result_count > 0 && !g.type(g.result(n)).pending) ops::after(At(g, m), g.result(n));
+        break;
+      case 6:
+        if (g[n].result_count > 0) g.rename(g.result(n), "renamed");
+        break;
+      case 7: g.set_path(n, fmt::format("module.{}", below(5))); break;
+      case 8: g.set_delay(n, static_cast<int>(below(3))); break;
+      case 9: g.add_input({DType::f32, false, {2}}, "extra", {.state = below(2) == 0}); break;
+      case 10:
+        if (g[n].result_count > 0) g.add_output("", g.result(n));
+        break;
+      case 11:
+        for (const Input& in : g.inputs())
+          if (g.next(in.value)) {
+            g.clear_next(in.value);
+            break;
+          }
+        break;
+      default:
+        if (below(6) == 0) g = Graph("other");
+        else if (!g.outputs().empty()) g.erase_output(0);
+    }
+  }
+  throw HalfWay("half way");
+}
+
+/// A pass that throws half-way, and one that goes wrong, leave the program as it was.
+void check_undo(std::uint64_t seed, Random& random, const Program& program) {
+  Program changed = program;
+  std::string before = to_text(changed);
+  for (Graph& g : changed.graphs) {
+    g.begin();
+    try {
+      vandalise(g, random);
+    } catch (const HalfWay&) {
+      g.rollback();
+    }
+    g.check_consistency();
+  }
+  if (to_text(changed) != before || !(changed == program)) report(seed, "undo", "differs", before + "=== after\n" + to_text(changed));
+  // The same through the runner, and the passes still work afterwards.
+  PassTable table = standard_passes();
+  table.add(make_pass({.name = "vandal", .doc = "throws half-way"}, [&](Graph& g) {
+    try {
+      vandalise(g, random);
+    } catch (const HalfWay& e) {
+      throw Error(e.what());
+    }
+  }));
+  try {
+    run_pass(changed, table, {"vandal", {}});
+    report(seed, "undo", "the runner swallowed an error", before);
+  } catch (const Error& e) {
+    if (std::string_view(e.what()) != "pass 'vandal': half way") report(seed, "undo", e.what(), before);
+  }
+  if (to_text(changed) != before) report(seed, "undo through the runner", "differs", before + "=== after\n" + to_text(changed));
+  Program fresh = program;
+  auto calls = table.parse("default");
+  run_passes(changed, table, calls);
+  run_passes(fresh, table, calls);
+  if (to_text(changed) != to_text(fresh)) report(seed, "passes after undo", "differ", before);
+}
+
+int run(std::uint64_t graphs, std::uint64_t seed) {
+  std::map<std::string_view, int> occurred;
+  for (std::uint64_t i = 0; i < graphs && failures < 5; ++i) {
+    Random random(seed * 1000003 + i);
+    int ranks = 1 << (i % 3);
+    Program program = random_program(random, {.ranks = ranks, .nodes = 5 + static_cast<int>(i % 60)});
+    verify(program);
+    for (const Graph& g : program.graphs) {
+      std::map<std::string_view, bool> here;
+      for (NodeId n : g.nodes()) here[g[n].op->name] = true;
+      for (const auto& entry : here) ++occurred[entry.first];
+    }
+    check_round_trip(i, program);
+    check_passes(i, random, program);
+    check_undo(i, random, program);
+  }
+  int rarest = static_cast<int>(graphs);
+  for (const Op* op : ops::all()) {
+    fmt::print("{:<16}{:>7} graphs\n", op->name, occurred[op->name]);
+    rarest = std::min(rarest, occurred[op->name]);
+  }
+  if (rarest == 0 && graphs >= 300) {
+    fmt::print("FAILED: an op never occurred\n");
+    ++failures;
+  }
+  fmt::print("{} graphs, {} failures\n", graphs, failures);
+  return failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace hocket::testing
+
+int main(int argc, char** argv) {
+  std::uint64_t graphs = 1000, seed = 1;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    std::string_view key = argv[i], value = argv[i + 1];
+    std::uint64_t* target = key == "--graphs" ? &graphs : key == "--seed" ? &seed : nullptr;
+    if (target == nullptr || std::from_chars(value.data(), value.data() + value.size(), *target).ec != std::errc{}) {
+      fmt::print(stderr, "usage: meaning [--graphs N] [--seed S]\n");
+      return 2;
+    }
+  }
+  return hocket::testing::run(graphs, seed);
+}

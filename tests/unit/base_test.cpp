@@ -1,0 +1,117 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "hocket/base/dtype.h"
+#include "hocket/base/error.h"
+#include "hocket/base/file.h"
+#include "hocket/base/float16.h"
+#include "hocket/base/small_vector.h"
+#include "hocket/base/text.h"
+
+namespace hocket {
+namespace {
+
+TEST(DType, EveryRowIsFoundByItsName) {
+  EXPECT_EQ(dtype_rows().size(), 10u);
+  for (std::size_t i = 0; i < dtype_rows().size(); ++i) EXPECT_EQ(find_dtype(dtype_rows()[i].name), static_cast<DType>(i));
+  EXPECT_FALSE(find_dtype("f8"));
+  EXPECT_EQ(bytes(DType::bf16), 2);
+  EXPECT_EQ(row(DType::bf16).compute, DType::f32);
+  EXPECT_EQ(row(DType::i8).accumulate, DType::i64);
+  EXPECT_EQ(row(DType::u8).highest, 255);
+}
+
+TEST(Float16, EveryHalfSurvivesTheWayThroughFloat) {
+  for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+    auto h = static_cast<std::uint16_t>(bits);
+    float f = f16_to_float(h), b = bf16_to_float(h);
+    if (std::isnan(f)) EXPECT_TRUE(std::isnan(f16_to_float(float_to_f16(f)))) << bits;
+    else EXPECT_EQ(float_to_f16(f), h) << bits;
+    if (std::isnan(b)) EXPECT_TRUE(std::isnan(bf16_to_float(float_to_bf16(b)))) << bits;
+    else EXPECT_EQ(float_to_bf16(b), h) << bits;
+  }
+}
+
+TEST(Float16, RoundsToNearestEven) {
+  EXPECT_EQ(float_to_f16(1.0f + 0x1p-11f), 0x3c00);            // tie, down to even
+  EXPECT_EQ(float_to_f16(1.0f + 3 * 0x1p-11f), 0x3c02);        // tie, up to even
+  EXPECT_EQ(float_to_f16(1.0f + 0x1.8p-11f), 0x3c01);
+  EXPECT_EQ(float_to_f16(65504.0f), 0x7bff);
+  EXPECT_EQ(float_to_f16(65519.0f), 0x7bff);
+  EXPECT_EQ(float_to_f16(65520.0f), 0x7c00);                   // rounds to infinity
+  EXPECT_EQ(float_to_f16(0x1p-24f), 1);
+  EXPECT_EQ(float_to_f16(0x1p-25f), 0);                        // tie, down to even
+  EXPECT_EQ(float_to_f16(0x1.8p-25f), 1);
+  EXPECT_EQ(float_to_f16(-0.0f), 0x8000);
+  EXPECT_EQ(float_to_bf16(1.0f + 0x1p-8f), 0x3f80);
+  EXPECT_EQ(float_to_bf16(1.0f + 3 * 0x1p-8f), 0x3f82);
+  EXPECT_EQ(float_to_bf16(std::numeric_limits<float>::max()), 0x7f80);
+  EXPECT_TRUE(std::isnan(bf16_to_float(float_to_bf16(std::bit_cast<float>(0x7f800001u)))));
+}
+
+std::string number(double v) {
+  std::string out;
+  append_number(out, v);
+  return out;
+}
+
+TEST(Text, FloatsAreShortAndNeverLookLikeInts) {
+  EXPECT_EQ(number(1), "1.0");
+  EXPECT_EQ(number(-0.0), "-0.0");
+  EXPECT_EQ(number(0.1), "0.1");
+  EXPECT_EQ(number(1e300), "1e+300");
+  EXPECT_EQ(number(std::numeric_limits<double>::infinity()), "inf");
+  EXPECT_EQ(number(-std::numeric_limits<double>::infinity()), "-inf");
+  EXPECT_EQ(number(std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(number(std::copysign(std::numeric_limits<double>::quiet_NaN(), -1.0)), "-nan");
+}
+
+TEST(Text, QuotesWhatNeedsIt) {
+  EXPECT_EQ(quoted("a\"b\\c\n\x01"), R"("a\"b\\c\n\x01")");
+  EXPECT_EQ(quoted("gr\xc3\xbc\xc3\x9f"), "\"gr\xc3\xbc\xc3\x9f\"");
+}
+
+TEST(Text, NearestWord) {
+  std::vector<std::string_view> words{"relu", "matmul", "all_reduce"};
+  EXPECT_EQ(nearest("reluu", words), "relu");
+  EXPECT_EQ(nearest("mamtul", words), "matmul");
+  EXPECT_EQ(nearest("xyz", words), "");
+  EXPECT_EQ(nearest_hint("allreduce", words), "; nearest is 'all_reduce'");
+  EXPECT_EQ(nearest_hint("q", words), "");
+}
+
+TEST(SmallVector, GrowsMovesAndCopies) {
+  SmallVector<int, 2> v{1, 2};
+  SmallVector<int, 2> small = v;
+  for (int i = 3; i < 100; ++i) v.push_back(i);
+  SmallVector<int, 2> copy = v;
+  SmallVector<int, 2> moved = std::move(v);
+  EXPECT_EQ(copy, moved);
+  EXPECT_EQ(moved.size(), 99u);
+  EXPECT_TRUE(v.empty());  // NOLINT(bugprone-use-after-move): moved-from is empty by contract
+  moved.erase(moved.begin());
+  moved.insert(moved.begin() + 1, 77);
+  EXPECT_EQ(moved[0], 2);
+  EXPECT_EQ(moved[1], 77);
+  EXPECT_EQ(moved[2], 3);
+  moved = small;
+  EXPECT_EQ(moved, small);
+  SmallVector<int, 2>& self = moved;
+  moved = self;
+  EXPECT_EQ(moved, small);
+}
+
+TEST(File, WritesWholeOrNotAtAll) {
+  std::string path = ::testing::TempDir() + "hocket_file_test";
+  write_file(path, "one");
+  write_file(path, "two");
+  EXPECT_EQ(read_file(path), "two");
+  EXPECT_THROW(write_file(path + "/below/a/file", "x"), Error);
+  EXPECT_THROW(read_file(path + ".missing"), Error);
+  EXPECT_THROW(read_file(::testing::TempDir()), Error);
+}
+
+}  // namespace
+}  // namespace hocket
