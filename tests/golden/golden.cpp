@@ -1,5 +1,6 @@
-// Golden tests: a file has one sentence, a pass line, a program, `===`, and the whole text that comes out, or the
-// error. `golden --update` rewrites what comes out; reading the difference is the review.
+// Golden tests: a file has one sentence, a pass line, a program, `===`, and the whole text that
+// comes out, or the error. `golden --update` rewrites what comes out; reading the difference is the
+// review.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -81,10 +82,12 @@ class GoldenTest : public ::testing::Test {
     EXPECT_EQ(to_text(after), actual);
     Program before = parse(golden.input, ops::all());
     bool runs = std::ranges::all_of(before.graphs, [](const Graph& g) {
-      bool plain = std::ranges::none_of(g.inputs(), [](const Input& in) { return in.kind == StateKind::forwarded; });
+      bool plain = std::ranges::none_of(
+          g.inputs(), [](const Input& in) { return in.kind == StateKind::forwarded; });
       for (NodeId n : g.nodes()) {
         const Node& node = g[n];
-        plain = plain && node.delay == 0 && !(node.op == &ops::constant && !node.attr<std::string>("ref").empty());
+        plain = plain && node.delay == 0 &&
+                !(node.op == &ops::constant && !node.attr<std::string>("ref").empty());
         for (Value v : g.results(n)) plain = plain && g.type(v).elements() < 1 << 20;
       }
       return plain;
@@ -127,7 +130,9 @@ TEST(Golden, EveryRuleIsTested) {
   for (const std::string& path : golden_files()) {
     std::string expected = read_golden(path).expected;
     if (!expected.starts_with("error: ")) continue;
-    std::erase_if(missing, [&](std::string_view rule) { return expected.find(fmt::format("[{}]", rule)) != expected.npos; });
+    std::erase_if(missing, [&](std::string_view rule) {
+      return expected.find(fmt::format("[{}]", rule)) != expected.npos;
+    });
   }
   for (std::string_view rule : missing) ADD_FAILURE() << "no golden error for rule " << rule;
 }

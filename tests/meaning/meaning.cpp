@@ -1,6 +1,6 @@
-// Passes keep the meaning of programs: random programs are interpreted before and after each pass, on one, two
-// and four ranks, and every bit of every output and state must be equal. A pass that fails half-way leaves
-// no trace. `meaning --graphs N --seed S` runs more of them.
+// Passes keep the meaning of programs: random programs are interpreted before and after each pass,
+// on one, two and four ranks, and every bit of every output and state must be equal. A pass that
+// fails half-way leaves no trace. `meaning --graphs N --seed S` runs more of them.
 
 #include <fmt/core.h>
 
@@ -21,7 +21,8 @@ namespace {
 
 int failures = 0;
 
-void report(std::uint64_t seed, std::string_view what, const std::string& detail, const std::string& text) {
+void report(std::uint64_t seed, std::string_view what, const std::string& detail,
+            const std::string& text) {
   fmt::print("FAILED: graph {}: {}: {}\n{}\n", seed, what, detail, text);
   ++failures;
 }
@@ -59,7 +60,9 @@ struct HalfWay : std::runtime_error {
 };
 
 void vandalise(Graph& g, Random& random) {
-  auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
+  auto below = [&](std::size_t n) {
+    return std::uniform_int_distribution<std::size_t>(0, n - 1)(random);
+  };
   std::size_t stop = 1 + below(60);
   for (std::size_t i = 0; i < stop; ++i) {
     std::vector<NodeId> nodes;
@@ -67,8 +70,12 @@ void vandalise(Graph& g, Random& random) {
     if (nodes.empty()) break;
     NodeId n = nodes[below(nodes.size())], m = nodes[below(nodes.size())];
     switch (below(13)) {
-      case 0: g.move_before(n, m); break;
-      case 1: g.move_after(n, m); break;
+      case 0:
+        g.move_before(n, m);
+        break;
+      case 1:
+        g.move_after(n, m);
+        break;
       case 2:
         if (!g.used(n)) g.erase(n);
         break;
@@ -76,17 +83,25 @@ void vandalise(Graph& g, Random& random) {
         if (!g[n].inputs.empty() && g[m].result_count > 0) g.set_operand(n, 0, g.result(m));
         break;
       case 4:
-        if (g[n].result_count > 0 && g[m].result_count > 0) g.replace_uses(g.result(n), g.result(m));
+        if (g[n].result_count > 0 && g[m].result_count > 0)
+          g.replace_uses(g.result(n), g.result(m));
         break;
       case 5:
-        if (g[n].result_count > 0 && !g.type(g.result(n)).pending) ops::after(At(g, m), g.result(n));
+        if (g[n].result_count > 0 && !g.type(g.result(n)).pending)
+          ops::after(At(g, m), g.result(n));
         break;
       case 6:
         if (g[n].result_count > 0) g.rename(g.result(n), "renamed");
         break;
-      case 7: g.set_path(n, fmt::format("module.{}", below(5))); break;
-      case 8: g.set_delay(n, static_cast<int>(below(3))); break;
-      case 9: g.add_input({DType::f32, false, {2}}, "extra", {.state = below(2) == 0}); break;
+      case 7:
+        g.set_path(n, fmt::format("module.{}", below(5)));
+        break;
+      case 8:
+        g.set_delay(n, static_cast<int>(below(3)));
+        break;
+      case 9:
+        g.add_input({DType::f32, false, {2}}, "extra", {.state = below(2) == 0});
+        break;
       case 10:
         if (g[n].result_count > 0) g.add_output("", g.result(n));
         break;
@@ -98,8 +113,10 @@ void vandalise(Graph& g, Random& random) {
           }
         break;
       default:
-        if (below(6) == 0) g = Graph("other");
-        else if (!g.outputs().empty()) g.erase_output(0);
+        if (below(6) == 0)
+          g = Graph("other");
+        else if (!g.outputs().empty())
+          g.erase_output(0);
     }
   }
   throw HalfWay("half way");
@@ -118,7 +135,8 @@ void check_undo(std::uint64_t seed, Random& random, const Program& program) {
     }
     g.check_consistency();
   }
-  if (to_text(changed) != before || !(changed == program)) report(seed, "undo", "differs", before + "=== after\n" + to_text(changed));
+  if (to_text(changed) != before || !(changed == program))
+    report(seed, "undo", "differs", before + "=== after\n" + to_text(changed));
   // The same through the runner, and the passes still work afterwards.
   PassTable table = standard_passes();
   table.add(make_pass({.name = "vandal", .doc = "throws half-way"}, [&](Graph& g) {
@@ -132,9 +150,11 @@ void check_undo(std::uint64_t seed, Random& random, const Program& program) {
     run_pass(changed, table, {"vandal", {}});
     report(seed, "undo", "the runner swallowed an error", before);
   } catch (const Error& e) {
-    if (std::string_view(e.what()) != "pass 'vandal': half way") report(seed, "undo", e.what(), before);
+    if (std::string_view(e.what()) != "pass 'vandal': half way")
+      report(seed, "undo", e.what(), before);
   }
-  if (to_text(changed) != before) report(seed, "undo through the runner", "differs", before + "=== after\n" + to_text(changed));
+  if (to_text(changed) != before)
+    report(seed, "undo through the runner", "differs", before + "=== after\n" + to_text(changed));
   Program fresh = program;
   auto calls = table.parse("default");
   run_passes(changed, table, calls);
@@ -147,7 +167,8 @@ int run(std::uint64_t graphs, std::uint64_t seed) {
   for (std::uint64_t i = 0; i < graphs && failures < 5; ++i) {
     Random random(seed * 1000003 + i);
     int ranks = 1 << (i % 3);
-    Program program = random_program(random, {.ranks = ranks, .nodes = 5 + static_cast<int>(i % 60)});
+    Program program =
+        random_program(random, {.ranks = ranks, .nodes = 5 + static_cast<int>(i % 60)});
     verify(program);
     for (const Graph& g : program.graphs) {
       std::map<std::string_view, bool> here;
@@ -179,7 +200,8 @@ int main(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     std::string_view key = argv[i], value = argv[i + 1];
     std::uint64_t* target = key == "--graphs" ? &graphs : key == "--seed" ? &seed : nullptr;
-    if (target == nullptr || std::from_chars(value.data(), value.data() + value.size(), *target).ec != std::errc{}) {
+    if (target == nullptr ||
+        std::from_chars(value.data(), value.data() + value.size(), *target).ec != std::errc{}) {
       fmt::print(stderr, "usage: meaning [--graphs N] [--seed S]\n");
       return 2;
     }

@@ -5,19 +5,22 @@
 namespace hocket::testing {
 
 void add_broken_passes(PassTable& table) {
-  table.add(make_pass({.name = "break-order", .doc = "moves the last node to the front"},
-                      [](Graph& g) { g.move_before(g.preceding(g.return_node()), g.first_node()); }));
-  table.add(make_pass({.name = "break-types", .doc = "gives the first node another type"}, [](Graph& g) {
-    Value v = g.result(g.first_node());
-    Type type = g.type(v);
-    type.shape.push_back(7);
-    g.set_type(v, type);
-  }));
-  table.add(make_pass({.name = "break-half-way", .doc = "erases what it can, then gives up"}, [](Graph& g) {
-    for (NodeId n : g.nodes())
-      if (!g.used(n)) g.erase(n);
-    fail("gave up");
-  }));
+  table.add(
+      make_pass({.name = "break-order", .doc = "moves the last node to the front"},
+                [](Graph& g) { g.move_before(g.preceding(g.return_node()), g.first_node()); }));
+  table.add(
+      make_pass({.name = "break-types", .doc = "gives the first node another type"}, [](Graph& g) {
+        Value v = g.result(g.first_node());
+        Type type = g.type(v);
+        type.shape.push_back(7);
+        g.set_type(v, type);
+      }));
+  table.add(make_pass({.name = "break-half-way", .doc = "erases what it can, then gives up"},
+                      [](Graph& g) {
+                        for (NodeId n : g.nodes())
+                          if (!g.used(n)) g.erase(n);
+                        fail("gave up");
+                      }));
 }
 
 }  // namespace hocket::testing

@@ -15,13 +15,26 @@
 namespace hocket::testing {
 namespace {
 
-std::size_t below(Random& r, std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(r); }
+std::size_t below(Random& r, std::size_t n) {
+  return std::uniform_int_distribution<std::size_t>(0, n - 1)(r);
+}
 bool chance(Random& r, int percent) { return below(r, 100) < static_cast<std::size_t>(percent); }
 
 double special_value(Random& r) {
   constexpr double inf = std::numeric_limits<double>::infinity();
-  constexpr double values[] = {0.0,  -0.0, 1.0, -1.0, 0.5, 2.0, 3.25, -0.75, 1e-3,
-                               7.0,  inf,  -inf, std::numeric_limits<double>::quiet_NaN()};
+  constexpr double values[] = {0.0,
+                               -0.0,
+                               1.0,
+                               -1.0,
+                               0.5,
+                               2.0,
+                               3.25,
+                               -0.75,
+                               1e-3,
+                               7.0,
+                               inf,
+                               -inf,
+                               std::numeric_limits<double>::quiet_NaN()};
   // Mostly plain numbers: one NaN would swallow everything behind it.
   return values[chance(r, 95) ? below(r, 10) : below(r, std::size(values))];
 }
@@ -31,14 +44,16 @@ Tensor random_tensor(Random& r, const Type& type) {
   visit(type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     for (std::int64_t i = 0; i < type.elements(); ++i)
-      t.as<T>()[i] = is_float(type.dtype) ? store<T>(special_value(r)) : store<T>(static_cast<std::int64_t>(below(r, 5)));
+      t.as<T>()[i] = is_float(type.dtype) ? store<T>(special_value(r))
+                                          : store<T>(static_cast<std::int64_t>(below(r, 5)));
   });
   return t;
 }
 
 class Maker {
  public:
-  Maker(Random& random, Graph& graph, bool region) : random_(random), graph_(graph), region_(region) {}
+  Maker(Random& random, Graph& graph, bool region)
+      : random_(random), graph_(graph), region_(region) {}
 
   void inputs() {
     std::size_t count = 2 + below(random_, 4);
@@ -56,12 +71,14 @@ class Maker {
   void node() {
     // Weighted by repetition: elementwise ops are the bulk of real graphs.
     static const std::vector<void (Maker::*)()> makers = {
-        &Maker::elementwise, &Maker::elementwise, &Maker::elementwise, &Maker::compare, &Maker::select, &Maker::cast,
-        &Maker::reshape,     &Maker::reshape,     &Maker::permute,     &Maker::broadcast, &Maker::sum, &Maker::matmul,
-        &Maker::constant,    &Maker::full,        &Maker::twin,        &Maker::twin,    &Maker::rank_and_shard,
+        &Maker::elementwise,    &Maker::elementwise, &Maker::elementwise, &Maker::compare,
+        &Maker::select,         &Maker::cast,        &Maker::reshape,     &Maker::reshape,
+        &Maker::permute,        &Maker::broadcast,   &Maker::sum,         &Maker::matmul,
+        &Maker::constant,       &Maker::full,        &Maker::twin,        &Maker::twin,
+        &Maker::rank_and_shard,
     };
-    static const std::vector<void (Maker::*)()> outer = {&Maker::collective, &Maker::collective, &Maker::after,
-                                                         &Maker::call, &Maker::barrier};
+    static const std::vector<void (Maker::*)()> outer = {
+        &Maker::collective, &Maker::collective, &Maker::after, &Maker::call, &Maker::barrier};
     std::size_t pick = below(random_, makers.size() + (region_ ? 0 : outer.size()));
     (this->*(pick < makers.size() ? makers[pick] : outer[pick - makers.size()]))();
   }
@@ -69,7 +86,8 @@ class Maker {
   void outputs() {
     wait_for_all();
     std::size_t count = 1 + below(random_, 4);
-    for (std::size_t i = 0; i < count; ++i) graph_.add_output(region_ ? "" : fmt::format("out.{}", i), any());
+    for (std::size_t i = 0; i < count; ++i)
+      graph_.add_output(region_ ? "" : fmt::format("out.{}", i), any());
     if (region_) return;
     for (const Input& in : graph_.inputs()) {
       if (!in.state || chance(random_, 20)) continue;
@@ -88,11 +106,12 @@ class Maker {
   };
 
   Type random_type() {
-    constexpr DType dtypes[] = {DType::f32, DType::f32, DType::f32, DType::f64,  DType::bf16,
-                                DType::f16, DType::i64, DType::i32, DType::u8, DType::boolean};
+    constexpr DType dtypes[] = {DType::f32, DType::f32, DType::f32, DType::f64, DType::bf16,
+                                DType::f16, DType::i64, DType::i32, DType::u8,  DType::boolean};
     Type t{dtypes[below(random_, std::size(dtypes))], false, {}};
     std::size_t rank = below(random_, 4);
-    for (std::size_t i = 0; i < rank; ++i) t.shape.push_back(chance(random_, 3) ? 0 : static_cast<std::int64_t>(1 + below(random_, 4)));
+    for (std::size_t i = 0; i < rank; ++i)
+      t.shape.push_back(chance(random_, 3) ? 0 : static_cast<std::int64_t>(1 + below(random_, 4)));
     return t;
   }
 
@@ -116,18 +135,23 @@ class Maker {
 
   Value partner(Value a) {
     const Type& t = graph_.type(a);
-    return some([&](const Type& u) { return u.dtype == t.dtype && (u.shape == t.shape || u.shape.empty() || t.shape.empty()); });
+    return some([&](const Type& u) {
+      return u.dtype == t.dtype && (u.shape == t.shape || u.shape.empty() || t.shape.empty());
+    });
   }
 
   void keep(Value v) { values_.push_back(v); }
 
   void elementwise() {
-    static const std::vector<const Op*> two = {&ops::add, &ops::sub, &ops::mul, &ops::div, &ops::maximum, &ops::minimum};
-    static const std::vector<const Op*> one = {&ops::neg, &ops::relu, &ops::sqrt, &ops::exp, &ops::tanh};
+    static const std::vector<const Op*> two = {&ops::add, &ops::sub,     &ops::mul,
+                                               &ops::div, &ops::maximum, &ops::minimum};
+    static const std::vector<const Op*> one = {&ops::neg, &ops::relu, &ops::sqrt, &ops::exp,
+                                               &ops::tanh};
     bool binary = chance(random_, 60);
     const Op* op = binary ? two[below(random_, two.size())] : one[below(random_, one.size())];
     bool floats = op == &ops::div || op == &ops::sqrt || op == &ops::exp || op == &ops::tanh;
-    Value a = some([&](const Type& t) { return floats ? is_float(t.dtype) : t.dtype != DType::boolean; });
+    Value a =
+        some([&](const Type& t) { return floats ? is_float(t.dtype) : t.dtype != DType::boolean; });
     if (!a) return;
     keep(binary ? (*op)(graph_, a, chance(random_, 10) ? a : partner(a)) : (*op)(graph_, a));
   }
@@ -141,7 +165,9 @@ class Maker {
   void select() {
     Value a = any(), b = partner(a);
     Shape shape = graph_.type(a).shape.empty() ? graph_.type(b).shape : graph_.type(a).shape;
-    Value c = some([&](const Type& t) { return t.dtype == DType::boolean && (t.shape == shape || t.shape.empty()); });
+    Value c = some([&](const Type& t) {
+      return t.dtype == DType::boolean && (t.shape == shape || t.shape.empty());
+    });
     if (c) keep(ops::select(graph_, c, a, b));
   }
 
@@ -155,15 +181,18 @@ class Maker {
     Value a = any();
     const Type& t = graph_.type(a);
     Ints shape(t.shape.begin(), t.shape.end());
-    if (chance(random_, 50)) std::reverse(shape.begin(), shape.end());
-    else if (chance(random_, 80)) shape = {t.elements()};
+    if (chance(random_, 50))
+      std::reverse(shape.begin(), shape.end());
+    else if (chance(random_, 80))
+      shape = {t.elements()};
     keep(ops::reshape(graph_, {a}, {{"shape", shape}}));
   }
 
   void permute() {
     Value a = any();
     Ints dims;
-    for (std::size_t i = 0; i < graph_.type(a).shape.size(); ++i) dims.push_back(static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < graph_.type(a).shape.size(); ++i)
+      dims.push_back(static_cast<std::int64_t>(i));
     if (chance(random_, 80)) std::shuffle(dims.begin(), dims.end(), random_);
     keep(ops::permute(graph_, {a}, {{"dims", dims}}));
   }
@@ -173,7 +202,8 @@ class Maker {
     if (!a) return;
     Ints shape;
     if (chance(random_, 50)) shape.push_back(static_cast<std::int64_t>(1 + below(random_, 3)));
-    for (std::int64_t d : graph_.type(a).shape) shape.push_back(d == 1 && chance(random_, 70) ? 3 : d);
+    for (std::int64_t d : graph_.type(a).shape)
+      shape.push_back(d == 1 && chance(random_, 70) ? 3 : d);
     keep(ops::broadcast(graph_, {a}, {{"shape", shape}}));
   }
 
@@ -191,7 +221,9 @@ class Maker {
     if (!a) return;
     const Type& t = graph_.type(a);
     bool ta = chance(random_, 50);
-    Value b = some([&](const Type& u) { return u.dtype == t.dtype && u.shape.size() == 2 && u.shape[0] == t.shape[ta ? 0 : 1]; });
+    Value b = some([&](const Type& u) {
+      return u.dtype == t.dtype && u.shape.size() == 2 && u.shape[0] == t.shape[ta ? 0 : 1];
+    });
     if (b) return keep(ops::matmul(graph_, {a, b}, {{"transpose_a", ta}}));
     keep(ops::matmul(graph_, {a, a}, {{"transpose_b", true}}));
   }
@@ -204,18 +236,23 @@ class Maker {
 
   void full() {
     Type t = random_type();
-    Attribute value = is_float(t.dtype)     ? Attribute(special_value(random_))
-                      : is_integer(t.dtype) ? Attribute(static_cast<std::int64_t>(below(random_, 4)))
-                                            : Attribute(chance(random_, 50));
+    Attribute value = is_float(t.dtype) ? Attribute(special_value(random_))
+                      : is_integer(t.dtype)
+                          ? Attribute(static_cast<std::int64_t>(below(random_, 4)))
+                          : Attribute(chance(random_, 50));
     Type types[] = {t};
-    keep(graph_.result(graph_.add(graph_, {.op = &ops::full, .attributes = Attributes(ops::full, {{"value", value}}), .types = types})));
+    keep(graph_.result(graph_.add(graph_, {.op = &ops::full,
+                                           .attributes = Attributes(ops::full, {{"value", value}}),
+                                           .types = types})));
   }
 
   /// A node once more, so that there is something to merge.
   void twin() {
     std::vector<NodeId> pure;
     for (NodeId n : std::as_const(graph_).nodes())
-      if (graph_[n].op->pure() && !graph_[n].op->starts && !graph_[n].op->waits && graph_[n].result_count == 1) pure.push_back(n);
+      if (graph_[n].op->pure() && !graph_[n].op->starts && !graph_[n].op->waits &&
+          graph_[n].result_count == 1)
+        pure.push_back(n);
     if (pure.empty()) return;
     const Node& node = graph_[pure[below(random_, pure.size())]];
     Type types[] = {graph_.type({node.first_result})};
@@ -227,8 +264,10 @@ class Maker {
   }
 
   void rank_and_shard() {
-    if (chance(random_, 30)) keep(ops::rank(graph_, std::initializer_list<Value>{}, {{"group", "world"}}));
-    else keep(ops::shard(graph_, {any()}, {{"group", "world"}}));
+    if (chance(random_, 30))
+      keep(ops::rank(graph_, std::initializer_list<Value>{}, {{"group", "world"}}));
+    else
+      keep(ops::shard(graph_, {any()}, {{"group", "world"}}));
   }
 
   void after() {
@@ -238,7 +277,8 @@ class Maker {
 
   void barrier() {
     if (chance(random_, 70)) return;
-    graph_.add(graph_, {.op = &ops::barrier, .attributes = Attributes(ops::barrier, {{"group", "world"}})});
+    graph_.add(graph_,
+               {.op = &ops::barrier, .attributes = Attributes(ops::barrier, {{"group", "world"}})});
   }
 
   void call() {
@@ -261,7 +301,8 @@ class Maker {
 
   void collective() {
     if (!flights_.empty() && chance(random_, 50)) return wait();
-    static const std::vector<const Op*> list = {&ops::all_reduce, &ops::all_gather, &ops::reduce_scatter};
+    static const std::vector<const Op*> list = {&ops::all_reduce, &ops::all_gather,
+                                                &ops::reduce_scatter};
     const Op* op = list[below(random_, list.size())];
     auto size = graph_.world().ranks();
     std::vector<Value> operands;
@@ -276,8 +317,10 @@ class Maker {
     if (operands.empty()) return;
     constexpr std::string_view reductions[] = {"sum", "min", "max", "product"};
     std::vector<Named> given{{"group", "world"}};
-    if (reduces) given.push_back({"reduce", std::string(reductions[below(random_, std::size(reductions))])});
-    NodeId n = graph_.add(graph_, {.op = op, .inputs = operands, .attributes = Attributes(*op, given)});
+    if (reduces)
+      given.push_back({"reduce", std::string(reductions[below(random_, std::size(reductions))])});
+    NodeId n =
+        graph_.add(graph_, {.op = op, .inputs = operands, .attributes = Attributes(*op, given)});
     flights_.push_back({n, std::vector<bool>(operands.size())});
   }
 
@@ -336,13 +379,17 @@ std::vector<std::vector<Tensor>> random_inputs(Random& random, const Program& pr
   return inputs;
 }
 
-std::string difference(const Program& a, const Program& b, const std::vector<std::vector<Tensor>>& inputs) {
+std::string difference(const Program& a, const Program& b,
+                       const std::vector<std::vector<Tensor>>& inputs) {
   auto x = interpret(a, inputs), y = interpret(b, inputs);
   for (std::size_t r = 0; r < x.size(); ++r) {
-    auto compare = [&](const std::vector<Tensor>& p, const std::vector<Tensor>& q, std::string_view what) -> std::string {
-      if (p.size() != q.size()) return fmt::format("rank {}: {} {}s and {}", r, p.size(), what, q.size());
+    auto compare = [&](const std::vector<Tensor>& p, const std::vector<Tensor>& q,
+                       std::string_view what) -> std::string {
+      if (p.size() != q.size())
+        return fmt::format("rank {}: {} {}s and {}", r, p.size(), what, q.size());
       for (std::size_t i = 0; i < p.size(); ++i)
-        if ((p[i] || q[i]) && !same_bits(p[i], q[i])) return fmt::format("rank {}: {} {} differs", r, what, i);
+        if ((p[i] || q[i]) && !same_bits(p[i], q[i]))
+          return fmt::format("rank {}: {} {} differs", r, what, i);
       return "";
     };
     if (auto d = compare(x[r].outputs, y[r].outputs, "output"); !d.empty()) return d;

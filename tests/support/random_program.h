@@ -16,15 +16,17 @@ struct RandomProgram {
   int nodes = 40;
 };
 
-/// A valid program over all ops: views of collective operands, operands read again after a collective, the
-/// same operand twice, equal nodes, dead nodes, constants, regions, state with and without next.
+/// A valid program over all ops: views of collective operands, operands read again after a
+/// collective, the same operand twice, equal nodes, dead nodes, constants, regions, state with and
+/// without next.
 Program random_program(Random& random, const RandomProgram& options);
 
-/// Values for every input of every rank: equal state on all ranks, other inputs per rank. Floats are drawn
-/// from a few values with -0, infinities and NaN among them.
+/// Values for every input of every rank: equal state on all ranks, other inputs per rank. Floats
+/// are drawn from a few values with -0, infinities and NaN among them.
 std::vector<std::vector<Tensor>> random_inputs(Random& random, const Program& program);
 
 /// Empty when both programs give equal bits on these inputs, else what differs first.
-std::string difference(const Program& a, const Program& b, const std::vector<std::vector<Tensor>>& inputs);
+std::string difference(const Program& a, const Program& b,
+                       const std::vector<std::vector<Tensor>>& inputs);
 
 }  // namespace hocket::testing

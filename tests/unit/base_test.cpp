@@ -15,7 +15,8 @@ namespace {
 
 TEST(DType, EveryRowIsFoundByItsName) {
   EXPECT_EQ(dtype_rows().size(), 10u);
-  for (std::size_t i = 0; i < dtype_rows().size(); ++i) EXPECT_EQ(find_dtype(dtype_rows()[i].name), static_cast<DType>(i));
+  for (std::size_t i = 0; i < dtype_rows().size(); ++i)
+    EXPECT_EQ(find_dtype(dtype_rows()[i].name), static_cast<DType>(i));
   EXPECT_FALSE(find_dtype("f8"));
   EXPECT_EQ(bytes(DType::bf16), 2);
   EXPECT_EQ(row(DType::bf16).compute, DType::f32);
@@ -27,22 +28,26 @@ TEST(Float16, EveryHalfSurvivesTheWayThroughFloat) {
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     auto h = static_cast<std::uint16_t>(bits);
     float f = f16_to_float(h), b = bf16_to_float(h);
-    if (std::isnan(f)) EXPECT_TRUE(std::isnan(f16_to_float(float_to_f16(f)))) << bits;
-    else EXPECT_EQ(float_to_f16(f), h) << bits;
-    if (std::isnan(b)) EXPECT_TRUE(std::isnan(bf16_to_float(float_to_bf16(b)))) << bits;
-    else EXPECT_EQ(float_to_bf16(b), h) << bits;
+    if (std::isnan(f))
+      EXPECT_TRUE(std::isnan(f16_to_float(float_to_f16(f)))) << bits;
+    else
+      EXPECT_EQ(float_to_f16(f), h) << bits;
+    if (std::isnan(b))
+      EXPECT_TRUE(std::isnan(bf16_to_float(float_to_bf16(b)))) << bits;
+    else
+      EXPECT_EQ(float_to_bf16(b), h) << bits;
   }
 }
 
 TEST(Float16, RoundsToNearestEven) {
-  EXPECT_EQ(float_to_f16(1.0f + 0x1p-11f), 0x3c00);            // tie, down to even
-  EXPECT_EQ(float_to_f16(1.0f + 3 * 0x1p-11f), 0x3c02);        // tie, up to even
+  EXPECT_EQ(float_to_f16(1.0f + 0x1p-11f), 0x3c00);      // tie, down to even
+  EXPECT_EQ(float_to_f16(1.0f + 3 * 0x1p-11f), 0x3c02);  // tie, up to even
   EXPECT_EQ(float_to_f16(1.0f + 0x1.8p-11f), 0x3c01);
   EXPECT_EQ(float_to_f16(65504.0f), 0x7bff);
   EXPECT_EQ(float_to_f16(65519.0f), 0x7bff);
-  EXPECT_EQ(float_to_f16(65520.0f), 0x7c00);                   // rounds to infinity
+  EXPECT_EQ(float_to_f16(65520.0f), 0x7c00);  // rounds to infinity
   EXPECT_EQ(float_to_f16(0x1p-24f), 1);
-  EXPECT_EQ(float_to_f16(0x1p-25f), 0);                        // tie, down to even
+  EXPECT_EQ(float_to_f16(0x1p-25f), 0);  // tie, down to even
   EXPECT_EQ(float_to_f16(0x1.8p-25f), 1);
   EXPECT_EQ(float_to_f16(-0.0f), 0x8000);
   EXPECT_EQ(float_to_bf16(1.0f + 0x1p-8f), 0x3f80);
