@@ -21,7 +21,7 @@ int check(const CheckVerb& verb) {
       print(fmt::format("{}: ok, {}, {}, {}\n", source, count_of(program.world->ranks(), "rank"),
                         count_of(nodes, "node"), count_of(collectives, "collective")));
     } catch (const Error& e) {
-      fmt::print(stderr, "{}\n", e.what());
+      fmt::print(stderr, "hocket: {}\n", e.what());
       status = 2;
     }
   }

@@ -9,6 +9,7 @@
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/cli/verbs.h"
+#include "hocket/passes/table.h"
 
 namespace hocket::cli {
 
@@ -18,6 +19,19 @@ void print(const std::string& text) {
 }
 
 namespace {
+
+/// How a list of passes is written, and what the words stand for.
+std::string pass_list_help() {
+  std::string text =
+      "A list of passes is item,item; an item is a name, or name:key=value:key=value, or a word:\n";
+  PassTable table = standard_passes();
+  for (const PassTable::Word& w : table.words()) {
+    std::string list;
+    for (const PassCall& c : w.calls) list += (list.empty() ? "" : ",") + c.name;
+    text += fmt::format("  {} = {}\n", w.name, list);
+  }
+  return text + "Everything but the program goes to standard error.";
+}
 
 struct Arguments {
   CLI::App app{"Hocket makes training steps fast on many ranks: a graph compiler and runtime."};
@@ -56,12 +70,7 @@ struct Arguments {
     opt_verb->add_option("--skip", opt.skip, "leave this pass out");
     opt_verb->add_flag("--remarks", opt.remarks,
                        "say what each pass did, refused, and how long it took");
-    opt_verb->footer(
-        "A list of passes is item,item; an item is a name, or name:key=value:key=value. 'default' "
-        "stands for a\n"
-        "list of its own, shown by 'hocket list passes' and docs/passes.md. Everything but the "
-        "program goes to\n"
-        "standard error.");
+    opt_verb->footer(pass_list_help());
 
     check_verb = app.add_subcommand("check", "verifies programs");
     check_verb->add_option("FILE", check.sources, "one or more .hkt texts")->required();

@@ -15,6 +15,10 @@ namespace {
 constexpr std::string_view state_kind_names[] = {"parameter", "buffer", "optimizer", "rng",
                                                  "forwarded"};
 
+void require_identifier(std::string_view name) {
+  if (!is_identifier(name)) fail("graph {}: a name has letters, digits and '_' only", quoted(name));
+}
+
 }  // namespace
 
 std::string_view name(StateKind kind) { return state_kind_names[static_cast<std::size_t>(kind)]; }
@@ -36,6 +40,7 @@ std::span<const Value> Node::slot(std::size_t slot) const {
 }
 
 Graph::Graph(std::string name, std::shared_ptr<const World> world) {
+  require_identifier(name);
   data_.name = std::move(name);
   data_.world = world ? std::move(world) : std::make_shared<const World>();
   intern_path("");
@@ -49,10 +54,13 @@ Graph::Graph(std::string name, std::shared_ptr<const World> world) {
   data_.links.edit(0) = {.prev = 1, .next = 1, .label = 0};
 }
 
-Graph::Graph(const Graph& o) : data_(o.data_), remarks_(o.remarks_), edits_(o.edits_) {}
+Graph::Graph(const Graph& o) : data_(o.data_), edits_(o.edits_) {}
 
 Graph::Graph(Graph&& o) noexcept
-    : data_(std::move(o.data_)), remarks_(std::move(o.remarks_)), edits_(o.edits_) {}
+    : data_(std::move(o.data_)),
+      undo_(std::move(o.undo_)),
+      remarks_(std::move(o.remarks_)),
+      edits_(o.edits_) {}
 
 Graph& Graph::operator=(const Graph& o) {
   if (this != &o) assign(Data(o.data_));
@@ -151,6 +159,7 @@ void Graph::save_interface() {
 }
 
 void Graph::set_name(std::string name) {
+  require_identifier(name);
   save_interface();
   data_.name = std::move(name);
 }
@@ -315,6 +324,8 @@ void check_operand_counts(const Op& op, std::size_t count, std::span<const std::
 }  // namespace
 
 std::vector<Type> Graph::infer(const NodeSpec& spec) const {
+  if (spec.attributes.values().size() != spec.op->attributes.size())
+    internal_fail("{}: attributes of another op", spec.op->name);
   check_operand_counts(*spec.op, spec.inputs.size(), spec.attributes.list_sizes());
   if (spec.op->has_region != (spec.region != nullptr))
     fail("{}: {} a region", spec.op->name, spec.op->has_region ? "needs" : "cannot have");
@@ -341,7 +352,12 @@ std::vector<Type> Graph::infer(const NodeSpec& spec) const {
   return types;
 }
 
-NodeId Graph::add(At at, const NodeSpec& spec) {
+NodeId Graph::add(At at, const NodeSpec& given) {
+  NodeSpec spec = given;
+  if (spec.attributes.values().empty() && !spec.op->attributes.empty())
+    spec.attributes = Attributes(*spec.op, {})
+                          .with_list_sizes({spec.attributes.list_sizes().begin(),
+                                            spec.attributes.list_sizes().end()});
   if (at.graph != this) internal_fail("a place in another graph");
   require(at.before, "add");
   if (is_input(at.before)) fail("{}: cannot stand before an input", spec.op->name);
@@ -363,6 +379,8 @@ NodeId Graph::add(At at, const NodeSpec& spec) {
     if (int i = spec.op->attribute_index("channel"); i >= 0) {
       auto index = static_cast<std::size_t>(i);
       auto channel = std::get<std::int64_t>(node.attributes.values()[index]);
+      if (channel < -1 || channel > max_channel)
+        fail("{}: channel {} is out of range", spec.op->name, channel);
       if (channel < 0) node.attributes = node.attributes.with(index, channel = data_.next_channel);
       data_.next_channel = std::max(data_.next_channel, channel + 1);
     }
@@ -485,6 +503,8 @@ void Graph::set_type(Value v, const Type& type) {
   require_value(v, "set_type");
   ++edits_;
   data_.values.edit(v.index).type = type;
+  for (Use use : uses(v))
+    edit(use.node);  // whoever looks at what was edited must look at the readers, too
 }
 
 void Graph::rename(Value v, std::string_view wanted) {

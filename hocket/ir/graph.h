@@ -84,7 +84,10 @@ struct Output {
   Value value;
 };
 
-/// A node to be added. Only `op` is always needed.
+/// Channels lie between 0 and this.
+inline constexpr std::int64_t max_channel = std::int64_t{1} << 40;
+
+/// A node to be added. Only `op` is always needed; attributes left out have their defaults.
 struct NodeSpec {
   const Op* op = nullptr;
   std::span<const Value> inputs = {};
@@ -423,8 +426,8 @@ At after(Graph& g, NodeId n, std::string_view path = {});
 
 inline Value Op::operator()(At at, std::span<const Value> inputs,
                             std::initializer_list<Named> given) const {
-  return at.graph->result(
-      at.graph->add(at, {.op = this, .inputs = inputs, .attributes = Attributes(*this, given)}));
+  NodeId n = at.graph->add(at, {.op = this, .inputs = inputs, .attributes = Attributes(*this, given)});
+  return (*at.graph)[n].result_count > 0 ? at.graph->result(n) : Value{};
 }
 inline Value Op::operator()(At at, std::initializer_list<Value> inputs,
                             std::initializer_list<Named> given) const {

@@ -94,20 +94,21 @@ bool Lexer::starts_number() {
 Lexer::Number Lexer::number() {
   std::size_t start = position();
   bool negative = accept('-');
+  bool apart = position() != start + (negative ? 1 : 0);
   Number n{.real = true};
-  if (accept_word("inf")) {
+  if (!apart && accept_word("inf")) {
     n.value = std::numeric_limits<double>::infinity();
-  } else if (accept_word("nan")) {
+  } else if (!apart && accept_word("nan")) {
     n.value = std::numeric_limits<double>::quiet_NaN();
   } else {
-    if (at_ == text_.size() || !is_digit(text_[at_])) {
+    if (apart || at_ == text_.size() || !is_digit(text_[at_])) {
       at_ = start;
       unexpected("a number");
     }
     const char* first = text_.data() + start;
     std::size_t end = at_;
     while (end < text_.size() && is_digit(text_[end])) ++end;
-    n.real = end < text_.size() && (text_[end] == '.' || text_[end] == 'e');
+    n.real = end < text_.size() && (text_[end] == '.' || text_[end] == 'e' || text_[end] == 'E');
     const char* last = text_.data() + text_.size();
     auto [stop, error] =
         n.real ? std::from_chars(first, last, n.value) : std::from_chars(first, last, n.integer);

@@ -89,8 +89,7 @@ struct Op {
   bool depends_on_rank = false;  ///< its value differs between ranks with equal operands
   bool has_region = false;       ///< carries a graph of its own (`call`)
   bool moves_data = false;       ///< copies elements and never computes: bits are kept
-  bool exactly_rounded =
-      false;  ///< IEEE fixes every bit, so that folding it is safe on any backend
+  bool exactly_rounded = false;  ///< IEEE or its own definition fixes every bit
 
   /// True when an equal node with equal operands gives the same value, so that one of them will do.
   bool pure() const { return !effect && !ordered; }
@@ -99,7 +98,8 @@ struct Op {
   /// Several slots of which one is a list: operands are then written `op([%a, %b], %c)`.
   bool writes_lists() const;
 
-  /// Builds a node with one result and returns it. `at` says where; a Graph means its end.
+  /// Builds a node and returns its first result, none when it has no result. `at` says where; a
+  /// Graph means its end.
   Value operator()(At at, std::same_as<Value> auto... inputs) const;
   Value operator()(At at, std::span<const Value> inputs,
                    std::initializer_list<Named> attributes) const;

@@ -22,11 +22,7 @@ class Parser {
     world_ = p.world;
     if (lex_.at_end()) lex_.unexpected("'graph'");
     while (!lex_.at_end()) graph(p);
-    try {
-      verify_classes(p);
-    } catch (const Error& e) {
-      lex_.fail_at(first_graph_, e.what());
-    }
+    if (auto v = find_class_violation(p)) lex_.fail_at(graph_starts_[v->graph], v->message);
     return p;
   }
 
@@ -88,7 +84,7 @@ class Parser {
 
   void graph(Program& p) {
     std::size_t start = lex_.position();
-    if (p.graphs.empty()) first_graph_ = start;
+    graph_starts_.push_back(start);
     if (!lex_.accept_word("graph"))
       lex_.unexpected(p.graphs.empty() ? "'mesh', 'group' or 'graph'"
                                        : "another 'graph' or the end");
@@ -253,7 +249,9 @@ class Parser {
   }
 
   [[noreturn]] void unknown_value(const Graph& g, std::size_t at, std::string_view name) {
+    // The rest of this graph: a brace in the first column ends it.
     std::string_view rest = lex_.text().substr(lex_.offset());
+    rest = rest.substr(0, rest.find("\n}"));
     if (rest.find(fmt::format("%{}:", name)) != rest.npos)
       lex_.fail_at(at, fmt::format("%{} is read before it is defined", name));
     std::vector<std::string> names;
@@ -287,7 +285,13 @@ class Parser {
     std::vector<std::uint32_t> sizes = operands(b.graph, op, inputs);
     std::vector<Named> given = attributes();
     bool has_channel = false;
-    for (const Named& a : given) has_channel |= a.name == "channel";
+    for (const Named& a : given) {
+      if (a.name != "channel") continue;
+      has_channel = true;
+      const auto* channel = std::get_if<std::int64_t>(&a.value);
+      if (channel != nullptr && *channel < 0)
+        lex_.fail_at(start, fmt::format("channel {}, wanted at least 0", *channel));
+    }
     std::shared_ptr<const Graph> inner;
     if (lex_.accept_word("region")) inner = region(b, start);
     std::string path;
@@ -457,7 +461,7 @@ class Parser {
   std::span<const Op* const> all_ops_;
   std::unordered_map<std::string_view, const Op*> ops_;
   std::shared_ptr<const World> world_;
-  std::size_t first_graph_ = 0;
+  std::vector<std::size_t> graph_starts_;
 };
 
 }  // namespace

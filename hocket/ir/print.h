@@ -9,7 +9,7 @@ namespace hocket {
 
 /// Canonical text: `parse(to_text(p)) == p`, and `to_text(parse(s)) == s` for canonical s.
 std::string to_text(const Program& program);
-/// The graph with the header of its world, so that it can be parsed by itself.
+/// The graph with the header of its world: a program of its own unless it is one of several.
 std::string to_text(const Graph& graph);
 /// One statement without its line break; a region is printed whole.
 std::string to_text(const Graph& graph, NodeId node);

@@ -119,6 +119,7 @@ Finding shards(const Graph& g, NodeId n) {
   if (!shard) return std::nullopt;
   auto size = g.world().group_size(shard->group);
   if (!size) return std::nullopt;  // the rule about groups reports it
+  if (shard->type.pending) return "a shard of a value in flight";
   Type piece{shard->type.dtype, false, {(shard->type.elements() + *size - 1) / *size}};
   if (g.type(v) == piece) return std::nullopt;
   return fmt::format("is {}, but a shard of {} over {} is {}", to_text(g.type(v)),
@@ -256,27 +257,33 @@ void verify(const Graph& g) {
 }
 
 void verify(const Program& program) {
-  verify_classes(program);
+  if (auto v = find_class_violation(program)) throw Error(v->message);
   for (const Graph& g : program.graphs) verify(g);
 }
 
-void verify_classes(const Program& program) {
+std::optional<ClassViolation> find_class_violation(const Program& program) {
   int ranks = program.world->ranks();
-  std::vector<bool> taken(static_cast<std::size_t>(ranks));
+  std::vector<int> owner(static_cast<std::size_t>(ranks), -1);
   std::set<std::string_view> names;
-  if (program.graphs.empty()) fail("the program has no graph [ranks]");
-  for (const Graph& g : program.graphs) {
+  for (std::size_t i = 0; i < program.graphs.size(); ++i) {
+    const Graph& g = program.graphs[i];
+    auto violation = [&](const std::string& what) {
+      return ClassViolation{i, fmt::format("graph {}: {} [ranks]", g.name(), what)};
+    };
     if (g.world() != *program.world) internal_fail("graph {}: made for another world", g.name());
-    if (!names.insert(g.name()).second) fail("graph {}: the name is taken [ranks]", g.name());
+    if (!names.insert(g.name()).second) return violation("the name is taken");
     if (g.ranks().empty() && program.graphs.size() > 1)
-      fail("graph {}: one of several graphs must say which ranks run it [ranks]", g.name());
+      return violation("one of several graphs must say which ranks run it");
     std::vector<int> mine = ranks_of(g);
     for (int r : mine) {
       if (r < 0 || r >= ranks)
-        fail("graph {}: rank {} in a world of {} [ranks]", g.name(), r, count_of(ranks, "rank"));
-      if (taken[static_cast<std::size_t>(r)])
-        fail("graph {}: rank {} runs another graph already [ranks]", g.name(), r);
-      taken[static_cast<std::size_t>(r)] = true;
+        return violation(fmt::format("rank {} in a world of {}", r, count_of(ranks, "rank")));
+      int& by = owner[static_cast<std::size_t>(r)];
+      if (by == static_cast<int>(i)) return violation(fmt::format("rank {} twice", r));
+      if (by >= 0)
+        return violation(fmt::format("rank {} runs graph {} already", r,
+                                     program.graphs[static_cast<std::size_t>(by)].name()));
+      by = static_cast<int>(i);
     }
     // A rank can only take part in a collective whose group it belongs to.
     std::set<std::string> groups;
@@ -288,12 +295,14 @@ void verify_classes(const Program& program) {
       if (outside.empty()) continue;
       for (int r : mine)
         if (std::ranges::binary_search(outside, r))
-          fail("graph {}: {}: rank {} is not in group {} [ranks]", g.name(), g.describe(n), r,
-               quoted(group));
+          return violation(
+              fmt::format("{}: rank {} is not in group {}", g.describe(n), r, quoted(group)));
     }
   }
-  for (int r = 0; r < ranks; ++r)
-    if (!taken[static_cast<std::size_t>(r)]) fail("no graph for rank {} [ranks]", r);
+  auto idle = std::ranges::find(owner, -1);
+  if (idle != owner.end())
+    return ClassViolation{0, fmt::format("no graph for rank {} [ranks]", idle - owner.begin())};
+  return std::nullopt;
 }
 
 }  // namespace hocket

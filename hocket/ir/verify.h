@@ -26,7 +26,8 @@ struct Violation {
 };
 
 /// The first broken rule in execution order, looking only at `nodes` and what belongs to the graph
-/// as a whole. O(nodes and their uses).
+/// as a whole. O(nodes and their uses), and one walk along
+/// names and channels.
 std::optional<Violation> find_violation(const Graph& graph, std::span<const NodeId> nodes);
 std::optional<Violation> find_violation(const Graph& graph);
 
@@ -36,8 +37,12 @@ std::string describe(const Graph& graph, const Violation& violation);
 /// Throws Error for the first violation.
 void verify(const Graph& graph);
 void verify(const Program& program);
-/// The rules between graphs: ranks disjoint and complete, one world. Graphs themselves are not
-/// looked at.
-void verify_classes(const Program& program);
+struct ClassViolation {
+  std::size_t graph;  ///< which of the program's graphs is at fault
+  std::string message;
+};
+
+/// The rule between graphs: ranks disjoint and complete. Other rules are not looked at.
+std::optional<ClassViolation> find_class_violation(const Program& program);
 
 }  // namespace hocket

@@ -5,6 +5,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/ir/names.h"
 
 namespace hocket {
 
@@ -13,6 +14,8 @@ World::World(std::vector<Axis> mesh, std::vector<ListedGroup> groups)
   std::set<std::string_view> names{"world"};
   std::int64_t product = 1;
   for (const Axis& a : mesh_) {
+    if (!is_identifier(a.name))
+      fail("mesh: axis {}: a name has letters, digits and '_' only", quoted(a.name));
     if (!names.insert(a.name).second) fail("mesh: the name '{}' is taken", a.name);
     if (a.size < 1) fail("mesh: axis '{}' has size {}, wanted at least 1", a.name, a.size);
     if (a.size > max_ranks || (product *= a.size) > max_ranks)
@@ -20,7 +23,8 @@ World::World(std::vector<Axis> mesh, std::vector<ListedGroup> groups)
   }
   ranks_ = static_cast<int>(product);
   for (const ListedGroup& g : groups_) {
-    if (g.name.empty()) fail("group: an empty name");
+    if (g.name.empty() || g.name.find(',') != g.name.npos)
+      fail("group {}: a name is not empty and has no comma, which joins axes", quoted(g.name));
     if (!names.insert(g.name).second) fail("group {}: the name is taken", quoted(g.name));
     if (g.sets.empty() || g.sets.front().empty()) fail("group {}: no ranks", quoted(g.name));
     std::set<int> seen;

@@ -48,6 +48,8 @@ std::vector<Type> infer_all_gather(const InferCall& c) {
   for (const Type* t : c.inputs) {
     Type gathered = t->in_flight();
     if (gathered.shape.empty()) gathered.shape.push_back(1);
+    if (gathered.shape[0] > max_elements / size)
+      fail("all_gather: {} times {} is too large", to_text(*t), count_of(size, "rank"));
     gathered.shape[0] *= size;
     types.push_back(gathered);
   }

@@ -33,14 +33,13 @@ auto load(T v) {
     return v;
 }
 
-/// Number to number as C++ does it, but defined for every input: a float that the integer cannot
-/// hold becomes its lowest value (NaN too), and integers wrap.
+/// Number to number as C++ does it, but defined for every input: integers wrap; a float loses its
+/// fraction, one that i64 cannot hold (NaN too) becomes the lowest i64, and then wraps.
 template <class To, class From>
 To convert(From v) {
   if constexpr (std::is_same_v<To, bool>) {
     return v != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // As the x86 instruction does: through i64, then wrapped.
     auto wide = v >= From(-0x1p63) && v < From(0x1p63) ? static_cast<std::int64_t>(v) : INT64_MIN;
     return static_cast<To>(wide);
   } else {

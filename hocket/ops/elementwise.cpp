@@ -133,7 +133,8 @@ constinit const Op select{.name = "select",
 
 constinit const Op cast{.name = "cast",
                         .doc =
-                            "x in another dtype; floats round to nearest even, integers wrap, a "
+                            "x in another dtype; floats round to nearest even (f64 to 16 bits "
+                            "through f32), integers wrap, a "
                             "float to an integer drops its fraction",
                         .operands = one,
                         .attributes = {{"dtype", AttributeKind::dtype, "of the result"}},

@@ -53,10 +53,11 @@ class Transaction {
   Transaction& operator=(const Transaction&) = delete;
   ~Transaction() {
     if (kept_) return;
-    if (copy_)
-      program_ = std::move(*copy_);
-    else
-      for (Graph& g : program_.graphs) g.rollback();
+    if (copy_) program_ = std::move(*copy_);
+    for (Graph& g : program_.graphs) {
+      if (g.in_transaction()) g.rollback();
+      g.take_remarks();
+    }
   }
   void keep() {
     kept_ = true;
@@ -71,7 +72,8 @@ class Transaction {
 };
 
 void require_whole(const Program& program, bool all) {
-  verify_classes(program);
+  if (auto v = find_class_violation(program))
+    internal_fail("left a broken program: {}", v->message);
   for (const Graph& g : program.graphs) {
     auto violation =
         all || !g.in_transaction() ? find_violation(g) : find_violation(g, g.touched());
@@ -96,7 +98,7 @@ PassReport run_checked(Program& program, const Pass& pass, const PassCall& call,
     pass.on_program(program, call.options);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.changed = edits(program) != before;
-  if (report.changed || verify_all) require_whole(program, verify_all);
+  if (report.changed || pass.on_program || verify_all) require_whole(program, verify_all);
   transaction.keep();
   for (Graph& g : program.graphs)
     for (Remark& r : g.take_remarks()) {

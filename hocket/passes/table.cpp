@@ -50,9 +50,8 @@ void PassTable::add_word(std::string word, std::string_view text, std::string do
 const Pass& PassTable::find(std::string_view name) const {
   auto it = std::ranges::find(passes_, name, &Pass::name);
   if (it != passes_.end()) return *it;
-  std::vector<std::string_view> known{"none"};
+  std::vector<std::string_view> known;
   for (const Pass& p : passes_) known.push_back(p.name);
-  for (const Word& w : words_) known.push_back(w.name);
   fail("unknown pass '{}'{}", name, nearest_hint(name, known));
 }
 
@@ -98,6 +97,15 @@ PassCall parse_item(std::string_view item) {
 
 }  // namespace
 
+const Pass& PassTable::known_item(std::string_view name) const {
+  auto it = std::ranges::find(passes_, name, &Pass::name);
+  if (it != passes_.end()) return *it;
+  std::vector<std::string_view> known{"none"};
+  for (const Pass& p : passes_) known.push_back(p.name);
+  for (const Word& w : words_) known.push_back(w.name);
+  fail("unknown pass '{}'{}", name, nearest_hint(name, known));
+}
+
 std::vector<PassCall> PassTable::parse(std::string_view text, std::vector<Remark>* remarks) const {
   std::vector<PassCall> calls;
   std::size_t from_words = 0;  // calls[0..from_words) came out of words
@@ -116,7 +124,7 @@ std::vector<PassCall> PassTable::parse(std::string_view text, std::vector<Remark
       from_words = calls.size();
       continue;
     }
-    const Pass& pass = find(call.name);
+    const Pass& pass = known_item(call.name);
     auto end = calls.begin() + static_cast<std::ptrdiff_t>(from_words);
     auto step = pass.once ? std::find_if(calls.begin(), end,
                                          [&](const PassCall& c) { return c.name == call.name; })

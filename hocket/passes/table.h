@@ -44,6 +44,8 @@ class PassTable {
   std::vector<PassCall> parse(std::string_view text, std::vector<Remark>* remarks = nullptr) const;
 
  private:
+  const Pass& known_item(std::string_view name) const;
+
   std::vector<Pass> passes_;
   std::vector<Word> words_;
 };

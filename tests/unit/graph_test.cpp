@@ -325,6 +325,17 @@ TEST(Graph, AnyNumberOfNodesWithOneBaseName) {
   EXPECT_EQ(g.find("x_1000000"), x);
 }
 
+TEST(Graph, LeftOutAttributesHaveTheirDefaults) {
+  Graph g;
+  NodeId n = g.add(g, {.op = &ops::barrier});
+  EXPECT_EQ(g[n].attr<std::int64_t>("channel"), 0);
+  EXPECT_FALSE(ops::barrier(g));
+  EXPECT_EQ(g.fresh_channel(), 2);
+  EXPECT_THROW(ops::barrier(g, {}, {{"channel", max_channel + 1}}), Error);
+  EXPECT_THROW(Graph("two words"), Error);
+  EXPECT_THROW(World({{"d p", 2}}), Error);
+}
+
 TEST(World, GroupsOfAMesh) {
   World w({{"dp", 2}, {"tp", 3}}, {{"odd", {{1, 3}, {5, 0}}}});
   EXPECT_EQ(w.ranks(), 6);

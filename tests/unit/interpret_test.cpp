@@ -115,6 +115,27 @@ TEST(Interpret, ConstantsByName) {
   EXPECT_EQ(list(interpret(p, std::vector<std::vector<Tensor>>{{}})[0].outputs[0]), (F{3, 4}));
 }
 
+TEST(Interpret, ConstantsByNameInRegionsAndKnownTransfers) {
+  Program p = read(R"(mesh(dp=2)
+graph step(%x: f32[2]) {
+  %c: f32[2] = call region() {
+    %t: f32[2] = constant {ref="table"}
+    return %t
+  }
+  %h: pending f32[2] = all_reduce(%x)
+  %y: f32[2] = wait(%h)
+  return %c, %y
+})");
+  p.constants["table"] = floats({3, 4}, {2});
+  Value h = p.graphs[0].find("h");
+  InterpretOptions options;
+  options.preset = {{{h, floats({7, 7}, {2})}}, {{h, floats({8, 8}, {2})}}};
+  Tensor x = floats({1, 1}, {2});
+  auto r = interpret(p, std::vector<std::vector<Tensor>>{{x}, {x}}, options);
+  EXPECT_EQ(list(r[0].outputs[0]), (F{3, 4}));
+  EXPECT_EQ(list(r[1].outputs[1]), (F{8, 8}));
+}
+
 TEST(Interpret, InputsAreChecked) {
   Program p = read("graph step(%x: f32[2]) {\n  return %x\n}\n");
   EXPECT_EQ(error_of(p, {{}}), "rank 0: 0 inputs given, graph step wants 1");

@@ -163,7 +163,7 @@ TEST(Passes, AFailingPassIsTakenBack) {
   EXPECT_EQ(error_of([&] { run(p, table, "program-fails"); }), "pass 'program-fails': no");
   EXPECT_EQ(to_text(p), before);
   EXPECT_EQ(error_of([&] { run(p, table, "program-breaks"); }),
-            "pass 'program-breaks': the program has no graph [ranks]");
+            "pass 'program-breaks': left a broken program: no graph for rank 0 [ranks]");
   EXPECT_EQ(to_text(p), before);
   EXPECT_TRUE(p.applied.empty());
   EXPECT_FALSE(p.graphs[0].in_transaction());
@@ -183,6 +183,21 @@ TEST(Passes, SkipReportAndRemarks) {
   ASSERT_EQ(reports[2].remarks.size(), 1u);
   EXPECT_EQ(reports[2].remarks[0].pass, "talk");
   EXPECT_THROW(run_passes(p, table, {}, {.skip = {"fald"}}), Error);
+}
+
+TEST(Passes, ReadersOfARetypedValueAreVerified) {
+  PassTable table = standard_passes();
+  table.add(make_pass({.name = "retype", .doc = ""},
+                      [](Graph& g) { g.set_type(g.find("x"), {DType::f32, false, {5}}); }));
+  table.add(make_pass({.name = "chatter", .doc = ""}, [](Graph& g) {
+    g.remark({.where = "here", .what = "said", .why = ""});
+    fail("no");
+  }));
+  Program p = small();
+  EXPECT_EQ(error_of([&] { run(p, table, "retype"); }),
+            "pass 'retype': left a broken graph: %dead = exp: type written f32[4], inferred f32[5] [types]");
+  EXPECT_THROW(run(p, table, "chatter"), Error);
+  EXPECT_TRUE(run_pass(p, table, {"fold", {}}).remarks.empty());  // what a failed pass said is gone
 }
 
 TEST(Passes, DumpsEveryStep) {

@@ -110,21 +110,33 @@ class Meetings {
   std::map<std::pair<std::int64_t, std::vector<int>>, std::unique_ptr<Meeting>> meetings_;
 };
 
-std::vector<Tensor> run_region(const Graph& region, std::vector<Tensor> inputs, int rank);
+/// The value of a `constant` that stands in the program's table, none for other nodes.
+const Tensor* named_constant(const Program& program, const Node& node) {
+  if (node.op != &ops::constant) return nullptr;
+  auto it = program.constants.find(node.attr<std::string>("ref"));
+  return it == program.constants.end() ? nullptr : &it->second;
+}
 
-std::vector<Tensor> run_pure(const Graph& g, NodeId n, std::vector<Tensor> operands, int rank) {
-  if (g[n].region) return run_region(*g[n].region, std::move(operands), rank);
+std::vector<Tensor> run_region(const Program& program, const Graph& region,
+                               std::vector<Tensor> inputs, int rank);
+
+/// A node whose results depend on its operands alone.
+std::vector<Tensor> run_pure(const Program& program, const Graph& g, NodeId n,
+                             std::vector<Tensor> operands, int rank) {
+  if (g[n].region) return run_region(program, *g[n].region, std::move(operands), rank);
+  if (const Tensor* named = named_constant(program, g[n])) return {*named};
   return evaluate(g, n, operands, rank);
 }
 
-std::vector<Tensor> run_region(const Graph& region, std::vector<Tensor> inputs, int rank) {
+std::vector<Tensor> run_region(const Program& program, const Graph& region,
+                               std::vector<Tensor> inputs, int rank) {
   std::vector<Tensor> values(region.value_bound());
   for (std::size_t i = 0; i < inputs.size(); ++i)
     values[region.inputs()[i].value.index] = std::move(inputs[i]);
   for (NodeId n : region.nodes()) {
     std::vector<Tensor> operands;
     for (Value v : region[n].inputs) operands.push_back(values[v.index]);
-    std::vector<Tensor> results = run_pure(region, n, std::move(operands), rank);
+    std::vector<Tensor> results = run_pure(program, region, n, std::move(operands), rank);
     for (std::uint32_t i = 0; i < results.size(); ++i)
       values[region.result(n, i).index] = std::move(results[i]);
   }
@@ -241,7 +253,12 @@ class Rank {
       blocking_ = nullptr;
     } else if (node.op->waits) {
       for (Value v : node.inputs) {
-        auto [meeting, index] = arriving_.at(v);
+        auto known = arriving_.find(v);
+        if (known == arriving_.end()) {  // a value given beforehand
+          results.push_back(values_[v.index]);
+          continue;
+        }
+        auto [meeting, index] = known->second;
         if (!meeting->complete()) {
           blocking_ = meeting;
           return false;
@@ -249,10 +266,8 @@ class Rank {
         results.push_back(meeting->results[meeting->index_of(rank_)][index]);
       }
       blocking_ = nullptr;
-    } else if (const Tensor* named = named_constant(node)) {
-      results.push_back(*named);
     } else {
-      results = run_pure(graph_, at_, operands(node), rank_);
+      results = run_pure(program_, graph_, at_, operands(node), rank_);
     }
     if (options_.hook) options_.hook(rank_, graph_, at_, results);
     for (std::uint32_t i = 0; i < node.result_count; ++i) define(graph_.result(at_, i), results[i]);
@@ -264,12 +279,6 @@ class Rank {
     std::vector<Tensor> list;
     for (Value v : node.inputs) list.push_back(values_[v.index]);
     return list;
-  }
-
-  const Tensor* named_constant(const Node& node) const {
-    if (node.op != &ops::constant) return nullptr;
-    auto it = program_.constants.find(node.attr<std::string>("ref"));
-    return it == program_.constants.end() ? nullptr : &it->second;
   }
 
   const Program& program_;

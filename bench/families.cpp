@@ -1,0 +1,252 @@
+#include "bench/families.h"
+
+#include <fmt/core.h>
+
+#include <deque>
+#include <memory>
+#include <ranges>
+#include <string>
+#include <vector>
+
+#include "hocket/ops/ops.h"
+
+namespace hocket::bench {
+namespace {
+
+const Op* const unary[] = {&ops::relu, &ops::neg, &ops::tanh, &ops::exp};
+const Op* const binary[] = {&ops::add, &ops::mul, &ops::maximum, &ops::sub};
+
+const Op& pick(std::span<const Op* const> list, std::size_t i) { return *list[i % list.size()]; }
+
+/// Numbers that are the same everywhere, which the standard distributions do not promise.
+struct Random {
+  std::uint64_t state;
+  std::size_t below(std::size_t bound) {
+    std::uint64_t z = (state += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return (z ^ (z >> 31)) % bound;
+  }
+  bool chance(std::size_t percent) { return below(100) < percent; }
+};
+
+Value full(At at, const Type& type, double value) {
+  Type types[] = {type};
+  return at.graph->result(at.graph->add(
+      at,
+      {.op = &ops::full, .attributes = Attributes(ops::full, {{"value", value}}), .types = types}));
+}
+
+Value scalar(At at, double value) {
+  Type types[] = {Type{DType::f32, false, {}}};
+  return at.graph->result(
+      at.graph->add(at, {.op = &ops::constant,
+                         .attributes = Attributes(ops::constant, {{"value", Floats{value}}}),
+                         .types = types}));
+}
+
+}  // namespace
+
+Graph make_chain(std::size_t n) {
+  Graph g("chain");
+  Value x = g.add_input({DType::f32, false, {8}}, "x", {.names = {"x"}});
+  // A side branch leaves the chain every eight nodes and comes back five nodes later.
+  Value side = x;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i % 8 == 0 && i + 8 < n)
+      side = ops::relu(g, x);
+    else if (i % 8 == 6)
+      x = pick(binary, i / 8)(g, x, side);
+    else
+      x = pick(unary, i)(g, x);
+  }
+  g.add_output("y", x);
+  return g;
+}
+
+Graph make_fan(std::size_t n) {
+  Graph g("fan");
+  Type type{DType::f32, false, {8}};
+  Value x = g.add_input(type, "x", {.names = {"x"}});
+  Value hub = ops::relu(g, x);
+  std::deque<Value> open;
+  // Short runs of readers, each from a number of its own: every node differs from every other.
+  for (std::size_t i = 0; i < n / 4; ++i) {
+    Value other = i % 16 == 0 ? full(g, type, static_cast<double>(i)) : open.back();
+    open.push_back(pick(binary, i)(g, hub, other));
+  }
+  // As many more as leave room for joining all of them by twos.
+  for (std::size_t i = 0; g.size() + open.size() - 1 < n; ++i) {
+    Value& v = open[i % open.size()];
+    v = pick(unary, i / open.size())(g, v);
+  }
+  for (std::size_t i = 0; open.size() > 1; ++i) {
+    Value joined = pick(binary, i)(g, open[0], open[1]);
+    open.erase(open.begin(), open.begin() + 2);
+    open.push_back(joined);
+  }
+  g.add_output("y", open.back());
+  return g;
+}
+
+namespace {
+
+struct Layer {
+  std::string path;
+  Value w, b;                    // parameters
+  Value x, sum;                  // activation before it, and before its relu
+  Value w_gradient, b_gradient;  // summed over ranks
+};
+
+Value reduced(At at, Value gradient) {
+  return ops::wait(at, ops::all_reduce(at, {gradient}, {{"group", std::string("dp")}}));
+}
+
+constexpr std::size_t nodes_per_layer = 17;
+constexpr std::size_t nodes_around = 5;
+
+}  // namespace
+
+Graph make_layered(std::size_t n) {
+  Graph g("step", std::make_shared<const World>(std::vector<Axis>{{"dp", 2}}));
+  constexpr std::int64_t batch = 4, width = 8;
+  Type matrix{DType::f32, false, {width, width}}, row{DType::f32, false, {width}};
+  Value x = g.add_input({DType::f32, false, {batch, width}}, "x", {.names = {"x"}});
+  std::vector<Layer> layers((n - nodes_around) / nodes_per_layer);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    Layer& layer = layers[i];
+    layer.path = fmt::format("layers.{}", i);
+    auto parameter = [&](const Type& type, const char* name) {
+      return g.add_input(
+          type, name,
+          {.names = {layer.path + "." + name}, .state = true, .kind = StateKind::parameter});
+    };
+    layer.w = parameter(matrix, "w");
+    layer.b = parameter(row, "b");
+  }
+  Value zero = scalar(g, 0), rate = scalar(g, 0.01);
+
+  for (Layer& layer : layers) {
+    At at(g, g.return_node(), layer.path);
+    layer.x = x;
+    Value product = ops::matmul(at, x, layer.w);
+    Value bias = ops::broadcast(at, {layer.b}, {{"shape", Ints{batch, width}}});
+    layer.sum = ops::add(at, product, bias);
+    x = ops::relu(at, layer.sum);
+  }
+  Value loss = ops::sum(g, {ops::mul(g, x, x)}, {{"dims", Ints{0, 1}}});
+
+  Value d = ops::add(g, x, x);
+  for (Layer& layer : std::views::reverse(layers)) {
+    At at(g, g.return_node(), layer.path);
+    d = ops::select(at, ops::lt(at, zero, layer.sum), d, zero);
+    layer.b_gradient = reduced(at, ops::sum(at, {d}, {{"dims", Ints{0}}}));
+    layer.w_gradient = reduced(at, ops::matmul(at, {layer.x, d}, {{"transpose_a", true}}));
+    d = ops::matmul(at, {d, layer.w}, {{"transpose_b", true}});
+  }
+  while (g.size() + 4 * layers.size() < n) d = ops::relu(g, d);
+  for (Layer& layer : layers) {
+    At at(g, g.return_node(), layer.path);
+    g.set_next(layer.w, ops::sub(at, layer.w, ops::mul(at, layer.w_gradient, rate)));
+    g.set_next(layer.b, ops::sub(at, layer.b, ops::mul(at, layer.b_gradient, rate)));
+  }
+  g.add_output("loss", loss);
+  g.add_output("dx", d);
+  return g;
+}
+
+namespace {
+
+/// A graph that grows at a frontier of values nobody has read yet, so that most of it stays alive.
+struct RandomGraph {
+  Graph g{"random"};
+  Random random{1};
+  Type type{DType::f32, false, {4, 4}};
+  std::vector<Value> frontier, old, scalars;
+  std::vector<NodeId> recent;
+
+  Value take() {
+    std::size_t i = random.below(frontier.size());
+    std::swap(frontier[i], frontier.back());
+    Value v = frontier.back();
+    frontier.pop_back();
+    return v;
+  }
+  void put(Value v) {
+    frontier.push_back(v);
+    old.push_back(v);
+  }
+  Value any() {
+    // Mostly near by, at times from anywhere before.
+    std::size_t window = random.chance(70) ? std::min<std::size_t>(old.size(), 256) : old.size();
+    return old[old.size() - 1 - random.below(window)];
+  }
+  /// The same op and operands as a node before.
+  Value repeat() {
+    const Node& node = g[recent[random.below(recent.size())]];
+    std::vector<Value> inputs(node.inputs.begin(), node.inputs.end());
+    return g.result(g.add(g, {.op = node.op, .inputs = inputs, .attributes = node.attributes}));
+  }
+  Value plain() {
+    bool wide = frontier.size() > 128;
+    Value a = take(), v;
+    if (random.chance(60) || wide)
+      v = pick(binary, random.below(4))(g, a, wide ? take() : any());
+    else if (random.chance(20))
+      v = ops::matmul(g, a, any());
+    else if (random.chance(20))
+      v = ops::mul(g, a, scalars[random.below(scalars.size())]);
+    else
+      v = pick(unary, random.below(4))(g, a);
+    if (recent.size() == 64) recent[random.below(64)] = g.node(v);
+    if (recent.size() < 64) recent.push_back(g.node(v));
+    return v;
+  }
+  /// A constant, and a sum of constants.
+  void constants() {
+    Value a = scalar(g, static_cast<double>(random.below(1000)));
+    scalars.push_back(ops::add(g, a, scalars[random.below(scalars.size())]));
+  }
+  /// Two reshapes in a row that end where they began.
+  void reshapes() {
+    Value flat = ops::reshape(g, {take()}, {{"shape", Ints{16}}});
+    put(ops::reshape(g, {flat}, {{"shape", Ints{4, 4}}}));
+  }
+};
+
+}  // namespace
+
+Graph make_random(std::size_t n) {
+  RandomGraph r;
+  for (int i = 0; i < 32; ++i)
+    r.put(r.g.add_input(r.type, "x", {.names = {fmt::format("x.{}", i)}}));
+  r.scalars.push_back(scalar(r.g, 1));
+  while (r.g.size() < n) {
+    std::size_t kind = r.random.below(100), left = n - r.g.size();
+    if (kind < 4 && left > 1)
+      r.constants();
+    else if (kind < 8 && left > 1)
+      r.reshapes();
+    else if (kind < 16 && !r.recent.empty())
+      r.put(r.repeat());
+    else if (kind < 24)
+      ops::tanh(r.g, r.any());  // nobody reads it
+    else
+      r.put(r.plain());
+  }
+  for (std::size_t i = 0; i < r.frontier.size(); ++i)
+    r.g.add_output(fmt::format("y.{}", i), r.frontier[i]);
+  return std::move(r.g);
+}
+
+std::span<const Family> families() {
+  static constexpr Family all[] = {
+      {"chain", "elementwise ops in a row", make_chain},
+      {"fan", "one value with n/4 readers", make_fan},
+      {"layered", "a data-parallel training step", make_layered},
+      {"random", "a random graph with repeated, dead and constant parts", make_random},
+  };
+  return all;
+}
+
+}  // namespace hocket::bench

@@ -1,0 +1,359 @@
+// How the time of every operation on a graph grows with its nodes, up to a million of them.
+//
+// Bars: time ~ n^e with e <= 1.25 over all sizes and <= 1.15 from 100K nodes; under 2 GB for a
+// million nodes with everything that is done to them; verification and clean-up of a step of 40K
+// nodes in a tenth of a second.
+
+#include <fmt/core.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/families.h"
+#include "bench/sentinel.h"
+#include "hocket/base/error.h"
+#include "hocket/ir/parse.h"
+#include "hocket/ir/print.h"
+#include "hocket/ir/verify.h"
+#include "hocket/ops/ops.h"
+#include "hocket/passes/runner.h"
+
+namespace hocket::bench {
+namespace {
+
+constexpr double most_over_all = 1.25, most_when_large = 1.15;
+constexpr double large = 100'000;
+constexpr double most_bytes = 2e9;
+constexpr std::size_t step_nodes = 40'000;
+constexpr double most_step_seconds = 0.1;
+
+struct Size {
+  std::string_view name;
+  std::size_t nodes;
+  int samples;
+};
+constexpr Size sizes[] = {{"10K", 10'000, 7},
+                          {"31K", 31'623, 7},
+                          {"100K", 100'000, 5},
+                          {"316K", 316'228, 3},
+                          {"1M", 1'000'000, 3}};
+
+struct Options {
+  bool quick = false;
+  std::string only = {};  // part of "family operation"
+  std::span<const Size> sizes() const { return std::span(bench::sizes).first(quick ? 3 : 5); }
+};
+
+/// One graph, and its text for the parser.
+struct Case {
+  const Family* family;
+  Size size;
+  Graph graph;
+  std::string text;
+};
+
+Case make_case(const Family& family, const Size& size) {
+  Case c{&family, size, family.make(size.nodes), {}};
+  if (c.graph.size() != size.nodes)
+    internal_fail("{}: found {} nodes, wanted {}", family.name, c.graph.size(), size.nodes);
+  c.text = to_text(c.graph);
+  return c;
+}
+
+/// Seconds of a call, without the destruction of what it returns.
+template <class F>
+double seconds_of(F f) {
+  auto start = std::chrono::steady_clock::now();
+  [[maybe_unused]] auto result = f();
+  auto end = std::chrono::steady_clock::now();
+  return std::chrono::duration<double>(end - start).count();
+}
+
+// ---- operations
+
+/// Moves every fourth node or so as far as it may go: behind the last of its operands or before the
+/// first of its readers.
+std::size_t move_a_quarter(Graph& g) {
+  std::uint64_t state = 1;
+  std::size_t moved = 0;
+  for (std::uint32_t i = 2; i < g.node_bound(); ++i) {
+    state = state * 6364136223846793005 + 1442695040888963407;
+    NodeId n{i};
+    if (state >> 62 != 0 || !g.contains(n) || g.is_input(n)) continue;
+    if (state >> 61 & 1) {
+      NodeId last;
+      for (Value v : g[n].inputs)
+        if (NodeId from = g.node(v); !last || g.before(last, from)) last = from;
+      if (last) g.move_after(n, last);
+    } else if (NodeId reader = g.first_user(n)) {
+      g.move_before(n, reader);
+    }
+    ++moved;
+  }
+  return moved;
+}
+
+/// Applies what a pass needs before it can run.
+void prepare(Program& program, const PassTable& table, const Pass& pass) {
+  for (const std::string& need : pass.needs) {
+    if (std::ranges::find(program.applied, need) != program.applied.end()) continue;
+    prepare(program, table, table.find(need));
+    run_pass(program, table, {need, {}});
+  }
+}
+
+struct Operation {
+  std::string name;
+  std::function<double(const Case&)> seconds;  // of doing it once, on a copy where it edits
+};
+
+/// What is measured. Every pass of the house is in it by itself.
+std::vector<Operation> operations(const PassTable& table) {
+  std::vector<Operation> list = {
+      {"build",
+       [](const Case& c) { return seconds_of([&] { return c.family->make(c.size.nodes); }); }},
+      {"copy", [](const Case& c) { return seconds_of([&] { return Graph(c.graph); }); }},
+      {"print", [](const Case& c) { return seconds_of([&] { return to_text(c.graph); }); }},
+      {"parse",
+       [](const Case& c) { return seconds_of([&] { return parse(c.text, ops::all()); }); }},
+      {"verify", [](const Case& c) { return seconds_of([&] { return verify(c.graph), 0; }); }},
+      {"move 25 %",
+       [](const Case& c) {
+         Graph g = c.graph;
+         return seconds_of([&] { return move_a_quarter(g); });
+       }},
+  };
+  for (const Pass& pass : table.passes())
+    list.push_back({pass.name, [&](const Case& c) {
+                      Program program{Graph(c.graph)};
+                      prepare(program, table, pass);
+                      return seconds_of([&] { return run_pass(program, table, {pass.name, {}}); });
+                    }});
+  return list;
+}
+
+/// A sample of a small graph is the median of several runs.
+double sample(const Operation& operation, const Case& c) {
+  constexpr double enough = 0.02;
+  constexpr std::size_t most = 15;
+  std::vector<double> runs;
+  double total = 0;
+  do {
+    runs.push_back(operation.seconds(c));
+    total += runs.back();
+  } while (total < enough && runs.size() < most);
+  return median(std::move(runs));
+}
+
+/// The numbers mean nothing unless the operations do what they say.
+void check_operations(const Case& c) {
+  if (!(parse(c.text, ops::all()) == Program(c.graph)))
+    internal_fail("{}: text does not read back as the same graph", c.family->name);
+  Graph moved = c.graph;
+  move_a_quarter(moved);
+  verify(moved);
+}
+
+// ---- one family
+
+/// The largest memory this process has had.
+double peak_bytes() {
+  std::ifstream file("/proc/self/status");
+  for (std::string word; file >> word;)
+    if (double kib = 0; word == "VmHWM:" && file >> kib) return kib * 1024;
+  return 0;
+}
+
+/// Slope of log time over log nodes, by least squares; nothing for a single size.
+std::optional<double> exponent(std::span<const Size> at, std::span<const double> seconds,
+                               double from) {
+  double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    if (static_cast<double>(at[i].nodes) < from) continue;
+    double u = std::log(static_cast<double>(at[i].nodes)), v = std::log(seconds[i]);
+    n += 1, x += u, y += v, xx += u * u, xy += u * v;
+  }
+  if (n < 2) return std::nullopt;
+  return (n * xy - x * y) / (n * xx - x * x);
+}
+
+struct Row {
+  std::string name;
+  std::vector<double> seconds;  // by size
+  double spread = 0;            // the largest
+  int noisy = 0;                // sizes without enough quiet samples
+  std::optional<double> over_all, when_large;
+};
+
+void print_rows(const Options& options, std::span<const Row> rows) {
+  fmt::print("  {:<22}", "");
+  for (const Size& size : options.sizes()) fmt::print(" {:>8}", size.name);
+  fmt::print(" {:>9} {:>8} {:>9} {:>7}  guard\n", "per node", "exponent", "from 100K", "spread");
+  auto number = [](std::optional<double> e) { return e ? fmt::format("{:.2f}", *e) : "-"; };
+  for (const Row& row : rows) {
+    fmt::print("  {:<22}", row.name);
+    for (double s : row.seconds) fmt::print(" {:>8}", time_text(s));
+    fmt::print(
+        " {:>9} {:>8} {:>9} {:>6.0f}%  {}\n",
+        time_text(row.seconds.back() / static_cast<double>(options.sizes().back().nodes)),
+        number(row.over_all), number(row.when_large), row.spread * 100,
+        row.noisy == 0 ? "quiet" : fmt::format("{} of {} noisy", row.noisy, row.seconds.size()));
+  }
+}
+
+/// Runs every operation once at every size, the largest first and alone, so that the peak is its
+/// own. Drops what refuses this family. Returns the peak.
+double warm_up(const Family& family, const Options& options, std::vector<Operation>& list,
+               std::vector<Case>& cases) {
+  double peak = 0;
+  for (std::size_t i = options.sizes().size(); i-- > 0;) {
+    const Case& c = cases.emplace_back(make_case(family, options.sizes()[i]));
+    std::erase_if(list, [&](const Operation& operation) {
+      show_progress(fmt::format("{} {}: {}", family.name, c.size.name, operation.name));
+      try {
+        operation.seconds(c);
+        return false;
+      } catch (const Error& e) {
+        show_progress("");
+        fmt::print("  {}: refused at {} nodes: {}\n", operation.name, c.size.name, e.what());
+        return true;
+      }
+    });
+    if (peak == 0) peak = peak_bytes();
+  }
+  std::ranges::reverse(cases);
+  show_progress("");
+  return peak;
+}
+
+int run_family(const Family& family, const Options& options) {
+  fmt::print("\n{}: {}\n", family.name, family.doc);
+  PassTable table = standard_passes();
+  std::vector<Operation> list = operations(table);
+  std::erase_if(list, [&](const Operation& operation) {
+    return fmt::format("{} {}", family.name, operation.name).find(options.only) ==
+           std::string::npos;
+  });
+  if (list.empty()) return 0;
+  std::vector<Case> cases;
+  cases.reserve(options.sizes().size());
+  double peak = warm_up(family, options, list, cases);
+  check_operations(cases.front());
+
+  std::vector<Variant> variants;
+  for (const Operation& operation : list)
+    for (const Case& c : cases)
+      variants.push_back({fmt::format("{} {}", operation.name, c.size.name),
+                          [&] { return sample(operation, c); }, c.size.samples});
+  std::vector<Measured> measured =
+      measure(variants, {.sentinel_seconds = 0.01, .progress = std::string(family.name)});
+
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    Row row{.name = list[i].name};
+    for (std::size_t k = 0; k < cases.size(); ++k) {
+      const Measured& m = measured[i * cases.size() + k];
+      row.seconds.push_back(m.median);
+      row.spread = std::max(row.spread, m.spread);
+      row.noisy += m.guarded ? 0 : 1;
+    }
+    row.over_all = exponent(options.sizes(), row.seconds, 0);
+    row.when_large = exponent(options.sizes(), row.seconds, large);
+    rows.push_back(std::move(row));
+  }
+  print_rows(options, rows);
+
+  Bars bars;
+  for (const Row& row : rows) {
+    std::string name = fmt::format("{} {}", family.name, row.name);
+    bars.expect(*row.over_all <= most_over_all, name, fmt::format("exponent {:.2f}", *row.over_all),
+                fmt::format("at most {}", most_over_all));
+    if (row.when_large)
+      bars.expect(*row.when_large <= most_when_large, name,
+                  fmt::format("exponent {:.2f} from 100K", *row.when_large),
+                  fmt::format("at most {}", most_when_large));
+  }
+  if (!options.quick)
+    bars.expect(peak < most_bytes, fmt::format("{} memory", family.name),
+                fmt::format("{:.2f} GB for 1M nodes", peak * 1e-9),
+                fmt::format("under {:.0f} GB", most_bytes * 1e-9));
+  return bars.exit_code();
+}
+
+// ---- one step of usual size
+
+int run_step() {
+  fmt::print("\nverify and clean-up of a step of 40K nodes\n");
+  PassTable table = standard_passes();
+  std::vector<PassCall> calls = table.parse("dead-nodes,common-nodes,fold");
+  Graph step = make_layered(step_nodes);
+  Variant clean_up{"verify, dead-nodes, common-nodes, fold", [&] {
+                     Program program{Graph(step)};
+                     return seconds_of([&] {
+                       verify(program.graphs[0]);
+                       return run_passes(program, table, calls);
+                     });
+                   }};
+  clean_up.sample();
+  std::vector<Measured> measured =
+      measure({&clean_up, 1}, {.samples = 9, .attempts = 5, .progress = "step"});
+  print_table(measured);
+  Bars bars;
+  bars.expect(measured[0].median < most_step_seconds, "step of 40K nodes",
+              time_text(measured[0].median), "under " + time_text(most_step_seconds));
+  return bars.exit_code();
+}
+
+/// Runs f in a process of its own: memory of one part is no part of another's.
+int in_child(const std::function<int()>& f) {
+  std::fflush(nullptr);
+  pid_t child = fork();
+  if (child < 0) fail("cannot fork");
+  if (child == 0) {
+    int code = 1;
+    try {
+      code = f();
+    } catch (const std::exception& e) {
+      show_progress("");
+      fmt::print("FAIL  {}\n", e.what());
+    }
+    std::fflush(nullptr);
+    _exit(code);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  fmt::print("FAIL  the measuring process was killed by signal {}\n", WTERMSIG(status));
+  return 1;
+}
+
+}  // namespace
+}  // namespace hocket::bench
+
+int main(int argc, char** argv) {
+  using namespace hocket::bench;
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word = argv[i];
+    if (word == "--quick") {
+      options.quick = true;
+    } else if (word == "--only" && i + 1 < argc) {
+      options.only = argv[++i];
+    } else {
+      fmt::print(stderr, "{}: found '{}', wanted --quick or --only TEXT\n", argv[0], word);
+      return 2;
+    }
+  }
+  int code = in_child([] { return print_machine(probe()), 0; });
+  for (const Family& family : families())
+    code |= in_child([&] { return run_family(family, options); });
+  if (options.only.empty()) code |= in_child(run_step);
+  return code;
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Runs the command blocks of documents and compares what they print.
+
+usage: blocks.py SOURCE BUILD FILE...
+
+A block is fenced with ```console; `$ command` is run by the shell in an empty folder that has the program
+`hocket` on its path and the folder `examples`; the lines behind it are what it prints, both streams. `...` in
+a line stands for any text, as a line for any lines. A last line `[exit 2]` says how it ends; 0 otherwise.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+
+def blocks(text):
+    return re.findall(r"^```console\n(.*?)^```", text, re.M | re.S)
+
+
+def steps(block):
+    command, expected = None, []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            if command is not None:
+                yield command, expected
+            command, expected = line[2:], []
+        else:
+            expected.append(line)
+    if command is not None:
+        yield command, expected
+
+
+def pattern(lines):
+    out = ""
+    for line in lines:
+        out += r"(?:.*\n)*?" if line == "..." else ".*?".join(map(re.escape, line.split("..."))) + r"\n"
+    return out
+
+
+def run(command, expected, folder, env):
+    code = 0
+    if expected and (end := re.fullmatch(r"\[exit (\d+)\]", expected[-1])):
+        code, expected = int(end[1]), expected[:-1]
+    done = subprocess.run(["bash", "-c", command], cwd=folder, env=env, text=True, timeout=120,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+    printed = done.stdout if not done.stdout or done.stdout.endswith("\n") else done.stdout + "\n"
+    if done.returncode == code and re.fullmatch(pattern(expected), printed):
+        return True
+    print(f"$ {command}\n--- expected (exit {code})\n" + "\n".join(expected) +
+          f"\n--- printed (exit {done.returncode})\n{printed}")
+    return False
+
+
+def main():
+    source, build = map(pathlib.Path, sys.argv[1:3])
+    env = dict(os.environ, PATH=f"{build}:{os.environ['PATH']}")
+    passed = failed = 0
+    for name in sys.argv[3:]:
+        for block in blocks((source / name).read_text()):
+            with tempfile.TemporaryDirectory() as folder:
+                shutil.copytree(source / "examples", pathlib.Path(folder) / "examples")
+                for command, expected in steps(block):
+                    ok = run(command, expected, folder, env)
+                    passed, failed = passed + ok, failed + (not ok)
+    print(f"{passed} passed, {failed} failed")
+    if failed or not passed:
+        sys.exit(1)
+
+
+main()

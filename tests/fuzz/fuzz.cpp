@@ -1,0 +1,338 @@
+#include "fuzz.h"
+
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+
+#include "hocket/base/file.h"
+#include "mutate.h"
+
+namespace hocket::fuzz {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Sanitizers reserve address space and memory of their own: no limit makes sense then.
+constexpr bool sanitized = std::string_view(HOCKET_FUZZ_SANITIZE) != "";
+
+struct Arguments {
+  std::string program;
+  std::string file;
+  std::uint64_t runs = 0;
+  std::uint64_t seed = 1;
+};
+
+/// The input under test, where the parent finds it when the child is gone.
+struct Shared {
+  std::atomic<std::uint64_t> run{0};
+  std::atomic<bool> finished{false};
+  std::size_t size = 0;
+  char bytes[1];  // as many as the mapping has
+};
+
+Shared* share(std::size_t largest) {
+  void* memory = mmap(nullptr, sizeof(Shared) + largest, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::runtime_error("cannot map shared memory");
+  return new (memory) Shared;
+}
+
+/// A message without what differs between two cases of one behaviour.
+std::string shape_of(std::string_view line) {
+  std::string shape;
+  auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    char c = line[i];
+    if (c == '%' || std::isdigit(static_cast<unsigned char>(c))) {
+      shape += c == '%' ? '%' : '0';
+      while (i + 1 < line.size() && (word(line[i + 1]) || line[i + 1] == ',')) ++i;
+    } else if (c == '"' || c == '\'') {
+      shape += c;
+      i = std::min(line.find(c, i + 1), line.size());
+    } else {
+      shape += c;
+    }
+  }
+  return shape;
+}
+
+/// Runs the target on bytes of exactly the input's length, so that a sanitizer sees one read too
+/// far. The message of a failure, empty when all is well.
+std::string attempt(const Target& target, std::string_view input, Outcome& outcome) {
+  auto bytes = std::make_unique<char[]>(input.size());
+  std::copy(input.begin(), input.end(), bytes.get());
+  try {
+    outcome = target({bytes.get(), input.size()});
+    return "";
+  } catch (const std::exception& e) {
+    return *e.what() == '\0' ? "an exception without a message" : e.what();
+  } catch (...) {
+    return "something thrown that is no std::exception";
+  }
+}
+
+std::size_t peak_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) << 10;
+  return 0;
+}
+
+void report_failure(const Arguments& arguments, std::uint64_t run, std::string_view input,
+                    std::string_view what) {
+  std::string program = std::filesystem::path(arguments.program).filename().string();
+  std::string file = fmt::format("{}-{}-{}.txt", program, arguments.seed, run);
+  write_file(file, input);
+  fmt::print(stderr, "FAILED: run {}: {}\nreplay: {} --file {}\n", run, what, arguments.program,
+             std::filesystem::absolute(file).string());
+}
+
+/// The child: mutates, runs, keeps what is new, collects failures of different shapes.
+class Worker {
+ public:
+  Worker(const Reader& reader, const Arguments& arguments, Shared& shared)
+      : reader_(reader), arguments_(arguments), shared_(shared), random_(arguments.seed) {
+    for (const std::string& text : reader.corpus) run(text.substr(0, reader.largest_size), true);
+  }
+
+  bool work() {
+    auto start = Clock::now();
+    while (run_ < arguments_.runs && failures_.size() < most_failures) run(next_input(), true);
+    double seconds = seconds_since(start);
+    std::size_t peak = peak_bytes();
+    fmt::print(
+        "{} runs, seed {}: {:.0f}/s, {:.1f} % accepted, {} behaviours, slowest {:.1f} ms, "
+        "peak {} MB, {} failures\n",
+        run_, arguments_.seed, static_cast<double>(run_) / seconds,
+        100.0 * static_cast<double>(accepted_) /
+            static_cast<double>(std::max(run_, std::uint64_t{1})),
+        seen_.size(), slowest_ * 1e3, peak >> 20, failures_.size());
+    bool too_much = !sanitized && peak > reader_.memory_limit;
+    if (too_much) fmt::print(stderr, "FAILED: more than {} MB\n", reader_.memory_limit >> 20);
+    return failures_.empty() && !too_much;
+  }
+
+ private:
+  static constexpr std::size_t most_failures = 20;
+  static constexpr std::size_t most_kept = 2000;
+
+  std::string next_input() {
+    // What is accepted leads deeper than what is refused; the last resort is the first text.
+    const auto& pool = accepted_.empty() || random_.one_in(4) ? refused_ : accepted_;
+    const auto& others = accepted_.empty() ? refused_ : accepted_;
+    std::string text = pool.empty() ? reader_.corpus.front() : random_.pick(pool);
+    mutate(text, {others, reader_.dictionary}, random_);
+    std::size_t limit = random_.one_in(256) ? reader_.largest_size : reader_.usual_size;
+    if (text.size() > limit) text.resize(limit);
+    return text;
+  }
+
+  std::string guarded(std::string_view input, Outcome& outcome) {
+    std::copy(input.begin(), input.end(), shared_.bytes);
+    shared_.size = input.size();
+    shared_.run = run_;
+    return attempt(reader_.target, input, outcome);
+  }
+
+  void run(std::string input, bool keep) {
+    ++run_;
+    Outcome outcome;
+    auto start = Clock::now();
+    std::string failure = guarded(input, outcome);
+    slowest_ = std::max(slowest_, seconds_since(start));
+    if (!failure.empty()) return note_failure(std::move(input), failure);
+    accepted_ += outcome.accepted ? 1 : 0;
+    if (is_new(outcome.behaviour) && keep) remember(std::move(input));
+  }
+
+  bool is_new(std::string_view behaviour) {
+    bool news = false;
+    while (!behaviour.empty()) {
+      std::size_t end = std::min(behaviour.find('\n'), behaviour.size());
+      news |= seen_.insert(std::hash<std::string>{}(shape_of(behaviour.substr(0, end)))).second;
+      behaviour.remove_prefix(std::min(end + 1, behaviour.size()));
+    }
+    return news;
+  }
+
+  void remember(std::string input) {
+    if (pool_.size() < reader_.corpus.size() + most_kept)
+      pool_.push_back(std::move(input));
+    else
+      pool_[reader_.corpus.size() + random_.below(most_kept)] = std::move(input);
+  }
+
+  void note_failure(std::string input, const std::string& message) {
+    std::string shape = shape_of(message);
+    if (!failures_.insert(shape).second) return;
+    Outcome ignored;
+    input = minimised(std::move(input), [&](const std::string& smaller) {
+      return shape_of(guarded(smaller, ignored)) == shape;
+    });
+    report_failure(arguments_, run_, input, guarded(input, ignored));
+  }
+
+  const Reader& reader_;
+  const Arguments& arguments_;
+  Shared& shared_;
+  Random random_;
+  std::vector<std::string> pool_;  // the corpus, then what was kept
+  std::unordered_set<std::size_t> seen_;
+  std::unordered_set<std::string> failures_;
+  std::uint64_t run_ = 0, accepted_ = 0;
+  double slowest_ = 0;
+};
+
+void limit_memory(const Reader& reader) {
+  if (sanitized) return;
+  // Address space: then the input that wants too much is the one that gets bad_alloc.
+  rlimit limit{reader.memory_limit, reader.memory_limit};
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+/// Waits for the child, and ends it when one input takes too long. The status as of waitpid;
+/// nothing for a hang.
+std::optional<int> await(pid_t child, const Shared& shared, int seconds_per_input) {
+  std::uint64_t last = 0;
+  auto since = Clock::now();
+  for (int status = 0;; std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
+    if (waitpid(child, &status, WNOHANG) == child) return status;
+    if (std::exchange(last, shared.run.load()) != shared.run) since = Clock::now();
+    if (seconds_since(since) < seconds_per_input) continue;
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    return std::nullopt;
+  }
+}
+
+/// True when the target does not survive the input.
+bool crashes(const Reader& reader, Shared& shared, const std::string& input) {
+  shared.finished = false;
+  ++shared.run;
+  pid_t child = fork();
+  if (child == 0) {
+    limit_memory(reader);
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
+    Outcome ignored;
+    attempt(reader.target, input, ignored);
+    shared.finished = true;
+    _exit(0);
+  }
+  return await(child, shared, reader.seconds_per_input) && !shared.finished;
+}
+
+std::string describe(int status) {
+  return WIFSIGNALED(status) ? fmt::format("ended by signal {}", WTERMSIG(status))
+                             : fmt::format("exited with {}", WEXITSTATUS(status));
+}
+
+int fuzz(const Reader& reader, const Arguments& arguments) {
+  Shared& shared = *share(reader.largest_size);
+  std::fflush(nullptr);
+  pid_t child = fork();
+  if (child < 0) throw std::runtime_error("cannot fork");
+  if (child == 0) {
+    limit_memory(reader);
+    bool good = Worker(reader, arguments, shared).work();
+    std::fflush(nullptr);
+    shared.finished = true;
+    _exit(good ? 0 : 1);
+  }
+  std::optional<int> status = await(child, shared, reader.seconds_per_input);
+  if (status && shared.finished) return WEXITSTATUS(*status);
+  std::uint64_t run = shared.run;
+  std::string input(shared.bytes, shared.size);
+  if (!status) {
+    report_failure(arguments, run, input,
+                   fmt::format("no end after {} s", reader.seconds_per_input));
+    return 1;
+  }
+  input = minimised(
+      std::move(input),
+      [&](const std::string& smaller) { return crashes(reader, shared, smaller); }, 1000);
+  report_failure(arguments, run, input, describe(*status));
+  return 1;
+}
+
+int replay(const Reader& reader, const std::string& file) {
+  Outcome outcome;
+  std::string input = read_file(file);
+  auto start = Clock::now();
+  std::string failure = attempt(reader.target, input, outcome);
+  fmt::print("{}: {} in {:.3f} s, peak {} MB\n", file,
+             !failure.empty()   ? "FAILED"
+             : outcome.accepted ? "accepted"
+                                : "refused",
+             seconds_since(start), peak_bytes() >> 20);
+  fmt::print("{}\n", failure.empty() ? outcome.behaviour : failure);
+  return failure.empty() ? 0 : 1;
+}
+
+bool read_number(std::string_view text, std::uint64_t& number) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+bool read_arguments(int argc, char** argv, Arguments& arguments) {
+  arguments.program = argv[0];
+  for (int i = 1; i + 1 < argc; i += 2) {
+    std::string_view key = argv[i], value = argv[i + 1];
+    if (key == "--file")
+      arguments.file = value;
+    else if (!(key == "--runs" && read_number(value, arguments.runs)) &&
+             !(key == "--seed" && read_number(value, arguments.seed)))
+      return false;
+  }
+  return argc % 2 == 1;
+}
+
+}  // namespace
+
+std::vector<std::string> read_corpus(const std::string& folder, std::string_view extension) {
+  std::vector<std::string> paths, texts;
+  if (std::filesystem::is_directory(folder))
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+      if (entry.is_regular_file() && entry.path().extension() == extension)
+        paths.push_back(entry.path().string());
+  std::sort(paths.begin(), paths.end());
+  for (const std::string& path : paths) texts.push_back(read_file(path));
+  return texts;
+}
+
+int fuzz_main(int argc, char** argv, Reader reader) {
+  Arguments arguments{.runs = reader.runs};
+  if (!read_arguments(argc, argv, arguments)) {
+    fmt::print(stderr, "usage: {} [--runs N] [--seed S] [--file F]\n", argv[0]);
+    return 2;
+  }
+  try {
+    return arguments.file.empty() ? fuzz(reader, arguments) : replay(reader, arguments.file);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 2;
+  }
+}
+
+}  // namespace hocket::fuzz

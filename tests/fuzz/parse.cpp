@@ -1,0 +1,190 @@
+// Fuzzes the text parser: it refuses with one line that names a place, or what it accepts prints,
+// parses, verifies and compiles.
+
+#include "hocket/ir/parse.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "fuzz.h"
+#include "hocket/base/error.h"
+#include "hocket/base/text.h"
+#include "hocket/driver/compile.h"
+#include "hocket/ir/print.h"
+#include "hocket/ir/verify.h"
+#include "hocket/ops/ops.h"
+
+namespace hocket::fuzz {
+namespace {
+
+void require(bool good, std::string_view what) {
+  if (!good) throw std::runtime_error(std::string(what));
+}
+
+/// Where no exception may come at all, it gets the name of the step in front.
+template <class Step>
+auto must(std::string_view name, Step step) {
+  try {
+    return step();
+  } catch (const std::exception& e) {
+    throw std::runtime_error(fmt::format("{}: {}", name, e.what()));
+  }
+}
+
+void require_one_line(std::string_view message, std::string_view start) {
+  auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  require(message.starts_with(start), fmt::format("message does not start with '{}'", start));
+  require(std::none_of(message.begin(), message.end(), control),
+          fmt::format("message with control characters: {}", quoted(message)));
+}
+
+void require_consistent(const Graph& g) {
+  g.check_consistency();
+  for (NodeId n : g.nodes())
+    if (g[n].region) require_consistent(*g[n].region);
+}
+
+void require_round_trip(const Program& program, std::string_view text) {
+  Program again = must("the printed text", [&] { return parse(text, ops::all()); });
+  require(again == program, "the printed text is another program");
+  require(to_text(again) == text, "the printed text prints differently");
+}
+
+/// What kinds of things a graph has: a line each, to tell inputs apart.
+void append_features(std::string& out, const Graph& g, std::string_view where) {
+  for (const Input& in : g.inputs())
+    out += fmt::format("{} input {} {} {} {} {}\n", where, name(g.type(in.value).dtype),
+                       g.type(in.value).pending ? "pending" : "", in.state ? name(in.kind) : "",
+                       in.slots > 1 ? "slots" : "", in.shard ? "shard" : "");
+  for (NodeId n : g.nodes()) {
+    const Node& node = g[n];
+    out += fmt::format("{} {} {} operands:{} results:{} {} {}\n", where, node.op->name,
+                       node.result_count > 0 ? name(g.type(g.result(n)).dtype) : "",
+                       std::string(std::min<std::size_t>(node.inputs.size(), 4), 'x'),
+                       std::string(std::min<std::size_t>(node.result_count, 4), 'x'),
+                       node.delay != 0 ? "delay" : "", g.used(n) ? "" : "dead");
+    if (node.region) append_features(out, *node.region, fmt::format("{}>", where));
+  }
+}
+
+/// The standard passes on a copy. What they changed, as a line.
+std::string compile_copy(Program program) {
+  static const CompileOptions options{.run = {.verify_all = true}};
+  std::string changes = "passes";
+  try {
+    for (const PassReport& p : compile(program, options).passes)
+      changes += p.changed ? " yes" : " no";
+  } catch (const Error& e) {
+    require_one_line(e.what(), "");
+    return e.what();
+  }
+  must("after the passes", [&] {
+    for (const Graph& g : program.graphs) require_consistent(g);
+    require_round_trip(program, to_text(program));
+  });
+  return changes;
+}
+
+Outcome check(std::string_view text) {
+  Program program;
+  try {
+    program = parse(text, ops::all());
+  } catch (const Error& e) {
+    require_one_line(e.what(), "line ");
+    return {false, e.what()};
+  }
+  must("what was parsed", [&] {
+    verify(program);
+    for (const Graph& g : program.graphs) require_consistent(g);
+    require_round_trip(program, to_text(program));
+  });
+  std::string features = must("compile", [&] { return compile_copy(program); }) + "\n";
+  for (const Graph& g : program.graphs) append_features(features, g, "graph");
+  return {true, std::move(features)};
+}
+
+std::vector<std::string> corpus() {
+  std::vector<std::string> texts;
+  const std::string source = HOCKET_SOURCE_DIR;
+  for (const char* folder : {"/tests/golden", "/tests/fuzz/parse", "/examples"})
+    for (const std::string& text : read_corpus(source + folder, ".hkt")) {
+      // A golden file holds what goes in and what comes out.
+      std::size_t middle = text.find("\n===\n");
+      texts.push_back(text.substr(0, middle));
+      if (middle != text.npos) texts.push_back(text.substr(middle + 5));
+    }
+  texts.emplace_back("");
+  texts.emplace_back("graph g() {}");
+  texts.emplace_back("# no line break\r\ngraph g(\r\n)\t{\r\n}\r\n");
+  texts.emplace_back("graph g(%x: f32[] \"\xc3\xa4\xff\\x00\\xff\") {}");
+  return texts;
+}
+
+std::vector<std::string> dictionary() {
+  std::vector<std::string> words{"graph",
+                                 "mesh(",
+                                 "group",
+                                 "on",
+                                 "region",
+                                 "region() {",
+                                 "state",
+                                 "pending",
+                                 "parameter",
+                                 "buffer",
+                                 "rng",
+                                 "next",
+                                 "return",
+                                 "delay=",
+                                 "delay=1",
+                                 "@\"a.b\"",
+                                 "optimizer",
+                                 "forwarded",
+                                 "forwarded(2)",
+                                 "shard(",
+                                 "true",
+                                 "false",
+                                 "world",
+                                 "\"world\"",
+                                 "\"dp\"",
+                                 "\"dp,tp\"",
+                                 "\"\"",
+                                 "\\x00",
+                                 "\\n",
+                                 "\\\"",
+                                 "\\",
+                                 "#",
+                                 "%",
+                                 "%x",
+                                 "%x_1",
+                                 "%x_999999999",
+                                 "=",
+                                 ": f32[] =",
+                                 "[]",
+                                 "{}",
+                                 "()",
+                                 "-",
+                                 "e",
+                                 ".",
+                                 "@",
+                                 " {value=[",
+                                 "channel=0"};
+  for (const Op* op : ops::all()) {
+    words.emplace_back(op->name);
+    for (const AttributeSpec& a : op->attributes) words.push_back(std::string(a.name) + "=");
+  }
+  for (const DTypeRow& row : dtype_rows()) {
+    words.emplace_back(row.name);
+    words.push_back(fmt::format("{}[4]", row.name));
+  }
+  return words;
+}
+
+}  // namespace
+}  // namespace hocket::fuzz
+
+int main(int argc, char** argv) {
+  using namespace hocket::fuzz;
+  return fuzz_main(argc, argv, {.corpus = corpus(), .dictionary = dictionary(), .target = check});
+}

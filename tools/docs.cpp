@@ -1,0 +1,171 @@
+// Writes the documents that follow from the tables: docs FOLDER writes ops.md and passes.md, docs
+// --check FOLDER fails when they are not what it would write.
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "hocket/base/error.h"
+#include "hocket/base/file.h"
+#include "hocket/base/text.h"
+#include "hocket/ops/ops.h"
+#include "hocket/passes/table.h"
+
+namespace hocket {
+namespace {
+
+std::string attribute_text(const AttributeSpec& a) {
+  std::string fallback = std::visit(
+      [](auto v) -> std::string {
+        using T = decltype(v);
+        if constexpr (std::is_same_v<T, std::monostate>)
+          return "";
+        else if constexpr (std::is_same_v<T, std::string_view>)
+          return quoted(v);
+        else
+          return to_text(Attribute(v));
+      },
+      a.fallback);
+  bool given_out = a.name == "channel";
+  return fmt::format("  - `{}` ({}{}): {}\n", a.name, name(a.kind),
+                     fallback.empty() || given_out ? "" : fmt::format(", default `{}`", fallback),
+                     a.doc);
+}
+
+std::string operand_text(const Op& op) {
+  std::string text;
+  for (const OperandSpec& o : op.operands) {
+    if (!text.empty()) text += ", ";
+    text += o.name;
+    if (o.count == Count::many) text += "...";
+    if (o.count == Count::optional) text += "?";
+  }
+  return text;
+}
+
+/// The first line of the golden files that uses the op: an example that is known to be right.
+std::string example_of(const Op& op) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(HOCKET_GOLDEN_DIR))
+    if (entry.path().extension() == ".hkt") files.push_back(entry.path());
+  std::ranges::sort(files);
+  for (const auto& file : files) {
+    std::string text = read_file(file.string());
+    if (text.find("\nerror: ") != text.npos) continue;
+    for (std::string_view line : split(text, '\n')) {
+      line = trim(line);
+      bool here = line.find(fmt::format(" = {}(", op.name)) != line.npos ||
+                  line.find(fmt::format(" = {} ", op.name)) != line.npos ||
+                  line.starts_with(fmt::format("{} {{", op.name));
+      if (here && line.starts_with('#') == false)
+        return std::string(line.ends_with('{') ? line.substr(0, line.find(" region")) : line);
+    }
+  }
+  fail("op '{}': no golden file has an example", op.name);
+}
+
+std::string ops_document() {
+  std::string out =
+      "# The ops\n\nWritten by `make docs` from the op records; do not edit. `xs...` is a list of "
+      "any length, `x?` may be left "
+      "out. Elementwise operands have one dtype and one shape, except that a rank-0 operand "
+      "applies to all elements. How ops are "
+      "written is in [language.md](language.md).\n";
+  for (const Op* op : ops::all()) {
+    out += fmt::format("\n## {}\n\n{}.\n\n", op->name, op->doc);
+    out += fmt::format("- operands: {}\n", op->operands.empty() ? "none" : operand_text(*op));
+    if (!op->attributes.empty()) out += "- attributes:\n";
+    for (const AttributeSpec& a : op->attributes) out += attribute_text(a);
+    std::string traits;
+    auto trait = [&](bool has, std::string_view text) {
+      if (has) traits += fmt::format("{}{}", traits.empty() ? "" : "; ", text);
+    };
+    trait(op->body != nullptr, "elementwise");
+    trait(op->starts, "a collective: its results are in flight until `wait`");
+    trait(op->effect, "has an effect: never removed or merged");
+    trait(op->ordered, "never folded or merged");
+    trait(op->depends_on_rank, "depends on the rank");
+    trait(op->has_region, "has a region");
+    trait(op->moves_data, "moves elements, keeps their bits");
+    trait(op->exactly_rounded, "bits are the same on every machine");
+    if (!traits.empty()) out += fmt::format("- {}\n", traits);
+    out += fmt::format("\n```\n{}\n```\n", example_of(*op));
+  }
+  return out;
+}
+
+/// Before and after, from the first golden file of the pass.
+std::string pass_example(const Pass& pass) {
+  std::string path = fmt::format("{}/{}/example.hkt", HOCKET_GOLDEN_DIR, pass.name);
+  std::string text = read_file(path);
+  std::size_t sentence = text.find('\n'), body = text.find('\n', sentence + 1) + 1,
+              middle = text.find("===\n");
+  return fmt::format("{}\n\n```\n{}```\n\nbecomes\n\n```\n{}```\n", text.substr(2, sentence - 2),
+                     text.substr(body, middle - body), text.substr(middle + 4));
+}
+
+std::string passes_document() {
+  PassTable table = standard_passes();
+  std::string out =
+      "# The passes\n\nWritten by `make docs` from the pass table and the golden tests; do not "
+      "edit. A list of passes is written "
+      "`item,item`; an item is `name` or `name:key=value:key=value`; `none` is the empty list. "
+      "Sizes are bytes, or KiB, MiB, GiB. "
+      "`bits: same` means that no bit of any result changes.\n\n| pass | does | bits "
+      "|\n|---|---|---|\n";
+  for (const Pass& p : table.passes())
+    out += fmt::format("| [`{0}`](#{0}) | {1} | {2} |\n", p.name, p.doc,
+                       p.bits == Bits::same ? "same" : "changes");
+  out += "\nWords for lists:\n\n";
+  for (const PassTable::Word& w : table.words()) {
+    std::string list;
+    for (const PassCall& c : w.calls)
+      list += fmt::format("{}`{}`", list.empty() ? "" : ", ", c.name);
+    out += fmt::format("- `{}`: {}. {}.\n", w.name, list, w.doc);
+  }
+  for (const Pass& p : table.passes()) {
+    out += fmt::format("\n## {}\n\n{}.\n\n", p.name, p.doc);
+    for (const std::string& n : p.needs) out += fmt::format("- needs `{}` before it\n", n);
+    for (const std::string& n : p.after)
+      out += fmt::format("- comes after `{}` where both are used\n", n);
+    if (p.once) out += "- once per program\n";
+    for (const OptionRow& o : p.options)
+      out += fmt::format("- `{}` ({}, default `{}`): {}\n", o.name, o.kind, o.fallback, o.doc);
+    if (!out.ends_with("\n\n")) out += '\n';
+    out += pass_example(p);
+  }
+  return out;
+}
+
+int run(bool check, const std::string& folder) {
+  int stale = 0;
+  for (const auto& [file, text] :
+       {std::pair{"ops.md", ops_document()}, std::pair{"passes.md", passes_document()}}) {
+    std::string path = folder + "/" + file;
+    if (!check) {
+      write_file(path, text);
+    } else if (!std::filesystem::exists(path) || read_file(path) != text) {
+      fmt::print(stderr, "{}: out of date; run 'make docs'\n", path);
+      ++stale;
+    }
+  }
+  return stale == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace hocket
+
+int main(int argc, char** argv) {
+  bool check = argc == 3 && std::string_view(argv[1]) == "--check";
+  if (argc != 2 && !check) {
+    fmt::print(stderr, "usage: docs [--check] FOLDER\n");
+    return 2;
+  }
+  try {
+    return hocket::run(check, argv[argc - 1]);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "docs: {}\n", e.what());
+    return 1;
+  }
+}
