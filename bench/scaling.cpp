@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bench/families.h"
+#include "bench/measure.h"
 #include "bench/sentinel.h"
 #include "hocket/base/error.h"
 #include "hocket/ir/parse.h"
@@ -39,14 +40,15 @@ struct Size {
   std::size_t nodes;
   int samples;
 };
-constexpr Size sizes[] = {{"10K", 10'000, 7},
-                          {"31K", 31'623, 7},
+constexpr Size sizes[] = {{"10K", 10'000, 5},
+                          {"31K", 31'623, 5},
                           {"100K", 100'000, 5},
                           {"316K", 316'228, 3},
                           {"1M", 1'000'000, 3}};
 
 struct Options {
   bool quick = false;
+  bool cold = false;      // empty the caches before each run: what is left is the algorithm
   std::string only = {};  // part of "family operation"
   std::span<const Size> sizes() const { return std::span(bench::sizes).first(quick ? 3 : 5); }
 };
@@ -57,23 +59,25 @@ struct Case {
   Size size;
   Graph graph;
   std::string text;
+  std::span<char> ballast;  // larger than the caches, when they are to be emptied
 };
 
-Case make_case(const Family& family, const Size& size) {
-  Case c{&family, size, family.make(size.nodes), {}};
+Case make_case(const Family& family, const Size& size, std::span<char> ballast) {
+  Case c{&family, size, family.make(size.nodes), {}, ballast};
   if (c.graph.size() != size.nodes)
     internal_fail("{}: found {} nodes, wanted {}", family.name, c.graph.size(), size.nodes);
   c.text = to_text(c.graph);
   return c;
 }
 
-/// Seconds of a call, without the destruction of what it returns.
+/// Seconds of a call, without the destruction of what it returns. CPU time, because a long call is
+/// interrupted more often than a short one, and that is no matter of its size.
 template <class F>
-double seconds_of(F f) {
-  auto start = std::chrono::steady_clock::now();
+double seconds_of(const Case& c, F f) {
+  for (std::size_t i = 0; i < c.ballast.size(); i += 64) ++c.ballast[i];
+  double start = thread_seconds();
   [[maybe_unused]] auto result = f();
-  auto end = std::chrono::steady_clock::now();
-  return std::chrono::duration<double>(end - start).count();
+  return thread_seconds() - start;
 }
 
 // ---- operations
@@ -118,24 +122,25 @@ struct Operation {
 std::vector<Operation> operations(const PassTable& table) {
   std::vector<Operation> list = {
       {"build",
-       [](const Case& c) { return seconds_of([&] { return c.family->make(c.size.nodes); }); }},
-      {"copy", [](const Case& c) { return seconds_of([&] { return Graph(c.graph); }); }},
-      {"print", [](const Case& c) { return seconds_of([&] { return to_text(c.graph); }); }},
+       [](const Case& c) { return seconds_of(c, [&] { return c.family->make(c.size.nodes); }); }},
+      {"copy", [](const Case& c) { return seconds_of(c, [&] { return Graph(c.graph); }); }},
+      {"print", [](const Case& c) { return seconds_of(c, [&] { return to_text(c.graph); }); }},
       {"parse",
-       [](const Case& c) { return seconds_of([&] { return parse(c.text, ops::all()); }); }},
-      {"verify", [](const Case& c) { return seconds_of([&] { return verify(c.graph), 0; }); }},
+       [](const Case& c) { return seconds_of(c, [&] { return parse(c.text, ops::all()); }); }},
+      {"verify", [](const Case& c) { return seconds_of(c, [&] { return verify(c.graph), 0; }); }},
       {"move 25 %",
        [](const Case& c) {
          Graph g = c.graph;
-         return seconds_of([&] { return move_a_quarter(g); });
+         return seconds_of(c, [&] { return move_a_quarter(g); });
        }},
   };
   for (const Pass& pass : table.passes())
-    list.push_back({pass.name, [&](const Case& c) {
-                      Program program{Graph(c.graph)};
-                      prepare(program, table, pass);
-                      return seconds_of([&] { return run_pass(program, table, {pass.name, {}}); });
-                    }});
+    list.push_back(
+        {pass.name, [&](const Case& c) {
+           Program program{Graph(c.graph)};
+           prepare(program, table, pass);
+           return seconds_of(c, [&] { return run_pass(program, table, {pass.name, {}}); });
+         }});
   return list;
 }
 
@@ -211,10 +216,10 @@ void print_rows(const Options& options, std::span<const Row> rows) {
 /// Runs every operation once at every size, the largest first and alone, so that the peak is its
 /// own. Drops what refuses this family. Returns the peak.
 double warm_up(const Family& family, const Options& options, std::vector<Operation>& list,
-               std::vector<Case>& cases) {
+               std::vector<Case>& cases, std::span<char> ballast) {
   double peak = 0;
   for (std::size_t i = options.sizes().size(); i-- > 0;) {
-    const Case& c = cases.emplace_back(make_case(family, options.sizes()[i]));
+    const Case& c = cases.emplace_back(make_case(family, options.sizes()[i], ballast));
     std::erase_if(list, [&](const Operation& operation) {
       show_progress(fmt::format("{} {}: {}", family.name, c.size.name, operation.name));
       try {
@@ -244,7 +249,8 @@ int run_family(const Family& family, const Options& options) {
   if (list.empty()) return 0;
   std::vector<Case> cases;
   cases.reserve(options.sizes().size());
-  double peak = warm_up(family, options, list, cases);
+  std::vector<char> ballast(options.cold ? 128 << 20 : 0);
+  double peak = warm_up(family, options, list, cases, ballast);
   check_operations(cases.front());
 
   std::vector<Variant> variants;
@@ -252,8 +258,8 @@ int run_family(const Family& family, const Options& options) {
     for (const Case& c : cases)
       variants.push_back({fmt::format("{} {}", operation.name, c.size.name),
                           [&] { return sample(operation, c); }, c.size.samples});
-  std::vector<Measured> measured =
-      measure(variants, {.sentinel_seconds = 0.01, .progress = std::string(family.name)});
+  std::vector<Measured> measured = measure(
+      variants, {.patience = 10, .sentinel_seconds = 0.01, .progress = std::string(family.name)});
 
   std::vector<Row> rows;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -296,10 +302,10 @@ int run_step() {
   Graph step = make_layered(step_nodes);
   Variant clean_up{"verify, dead-nodes, common-nodes, fold", [&] {
                      Program program{Graph(step)};
-                     return seconds_of([&] {
-                       verify(program.graphs[0]);
-                       return run_passes(program, table, calls);
-                     });
+                     double start = thread_seconds();
+                     verify(program.graphs[0]);
+                     run_passes(program, table, calls);
+                     return thread_seconds() - start;
                    }};
   clean_up.sample();
   std::vector<Measured> measured =
@@ -344,10 +350,12 @@ int main(int argc, char** argv) {
     std::string_view word = argv[i];
     if (word == "--quick") {
       options.quick = true;
+    } else if (word == "--cold") {
+      options.cold = true;
     } else if (word == "--only" && i + 1 < argc) {
       options.only = argv[++i];
     } else {
-      fmt::print(stderr, "{}: found '{}', wanted --quick or --only TEXT\n", argv[0], word);
+      fmt::print(stderr, "{}: found '{}', wanted --quick, --cold or --only TEXT\n", argv[0], word);
       return 2;
     }
   }

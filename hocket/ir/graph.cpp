@@ -67,7 +67,7 @@ Graph& Graph::operator=(const Graph& o) {
   return *this;
 }
 
-Graph& Graph::operator=(Graph&& o) {
+Graph& Graph::operator=(Graph&& o) {  // NOLINT(performance-noexcept-move-constructor)
   if (this != &o) assign(std::move(o.data_));
   return *this;
 }

@@ -125,7 +125,8 @@ class Graph {
   Graph(Graph&& o) noexcept;
   /// An edit like any other: a transaction that is open stays open and can take it back.
   Graph& operator=(const Graph& o);
-  Graph& operator=(Graph&& o);
+  Graph& operator=(  // NOLINT(performance-noexcept-move-constructor): may keep the old one
+      Graph&& o);
   ~Graph();
 
   // ---- reading
@@ -426,7 +427,8 @@ At after(Graph& g, NodeId n, std::string_view path = {});
 
 inline Value Op::operator()(At at, std::span<const Value> inputs,
                             std::initializer_list<Named> given) const {
-  NodeId n = at.graph->add(at, {.op = this, .inputs = inputs, .attributes = Attributes(*this, given)});
+  NodeId n =
+      at.graph->add(at, {.op = this, .inputs = inputs, .attributes = Attributes(*this, given)});
   return (*at.graph)[n].result_count > 0 ? at.graph->result(n) : Value{};
 }
 inline Value Op::operator()(At at, std::initializer_list<Value> inputs,

@@ -113,46 +113,35 @@ void report_failure(const Arguments& arguments, std::uint64_t run, std::string_v
 class Worker {
  public:
   Worker(const Reader& reader, const Arguments& arguments, Shared& shared)
-      : reader_(reader), arguments_(arguments), shared_(shared), random_(arguments.seed) {
-    for (const std::string& text : reader.corpus) run(text.substr(0, reader.largest_size), true);
-  }
+      : reader_(reader), arguments_(arguments), shared_(shared), random_(arguments.seed) {}
 
   bool work() {
     auto start = Clock::now();
-    while (run_ < arguments_.runs && failures_.size() < most_failures) run(next_input(), true);
-    double seconds = seconds_since(start);
-    std::size_t peak = peak_bytes();
-    fmt::print(
-        "{} runs, seed {}: {:.0f}/s, {:.1f} % accepted, {} behaviours, slowest {:.1f} ms, "
-        "peak {} MB, {} failures\n",
-        run_, arguments_.seed, static_cast<double>(run_) / seconds,
-        100.0 * static_cast<double>(accepted_) /
-            static_cast<double>(std::max(run_, std::uint64_t{1})),
-        seen_.size(), slowest_ * 1e3, peak >> 20, failures_.size());
-    bool too_much = !sanitized && peak > reader_.memory_limit;
-    if (too_much) fmt::print(stderr, "FAILED: more than {} MB\n", reader_.memory_limit >> 20);
-    return failures_.empty() && !too_much;
+    for (const std::string& text : reader_.corpus) run(text.substr(0, reader_.largest_size), true);
+    while (run_ < arguments_.runs && failures_.size() < most_failures) run(next_input(), false);
+    return report(seconds_since(start));
   }
 
  private:
   static constexpr std::size_t most_failures = 20;
-  static constexpr std::size_t most_kept = 2000;
+  static constexpr std::size_t most_kept = 1000;
 
   std::string next_input() {
-    // What is accepted leads deeper than what is refused; the last resort is the first text.
-    const auto& pool = accepted_.empty() || random_.one_in(4) ? refused_ : accepted_;
+    // What is accepted leads deeper than what is refused, but both lead somewhere.
     const auto& others = accepted_.empty() ? refused_ : accepted_;
-    std::string text = pool.empty() ? reader_.corpus.front() : random_.pick(pool);
+    const auto& pool = refused_.empty() || !random_.one_in(4) ? others : refused_;
+    std::string text = random_.pick(pool);
     mutate(text, {others, reader_.dictionary}, random_);
     std::size_t limit = random_.one_in(256) ? reader_.largest_size : reader_.usual_size;
     if (text.size() > limit) text.resize(limit);
     return text;
   }
 
+  /// Runs the target after leaving the input where the parent finds it.
   std::string guarded(std::string_view input, Outcome& outcome) {
     std::copy(input.begin(), input.end(), shared_.bytes);
     shared_.size = input.size();
-    shared_.run = run_;
+    ++shared_.run;
     return attempt(reader_.target, input, outcome);
   }
 
@@ -163,8 +152,9 @@ class Worker {
     std::string failure = guarded(input, outcome);
     slowest_ = std::max(slowest_, seconds_since(start));
     if (!failure.empty()) return note_failure(std::move(input), failure);
-    accepted_ += outcome.accepted ? 1 : 0;
-    if (is_new(outcome.behaviour) && keep) remember(std::move(input));
+    accepted_runs_ += outcome.accepted ? 1 : 0;
+    if (is_new(outcome.behaviour) || keep)
+      remember(outcome.accepted ? accepted_ : refused_, std::move(input));
   }
 
   bool is_new(std::string_view behaviour) {
@@ -177,11 +167,11 @@ class Worker {
     return news;
   }
 
-  void remember(std::string input) {
-    if (pool_.size() < reader_.corpus.size() + most_kept)
-      pool_.push_back(std::move(input));
+  void remember(std::vector<std::string>& pool, std::string input) {
+    if (pool.size() < most_kept)
+      pool.push_back(std::move(input));
     else
-      pool_[reader_.corpus.size() + random_.below(most_kept)] = std::move(input);
+      random_.pick(pool) = std::move(input);
   }
 
   void note_failure(std::string input, const std::string& message) {
@@ -194,14 +184,27 @@ class Worker {
     report_failure(arguments_, run_, input, guarded(input, ignored));
   }
 
+  bool report(double seconds) const {
+    double runs = static_cast<double>(run_);
+    std::size_t peak = peak_bytes();
+    fmt::print(
+        "{} runs, seed {}: {:.0f}/s, {:.1f} % accepted, {} behaviours, slowest {:.1f} ms, "
+        "peak {} MB, {} failures\n",
+        run_, arguments_.seed, runs / seconds, 100 * static_cast<double>(accepted_runs_) / runs,
+        seen_.size(), slowest_ * 1e3, peak >> 20, failures_.size());
+    bool too_much = !sanitized && peak > reader_.memory_limit;
+    if (too_much) fmt::print(stderr, "FAILED: more than {} MB\n", reader_.memory_limit >> 20);
+    return failures_.empty() && !too_much;
+  }
+
   const Reader& reader_;
   const Arguments& arguments_;
   Shared& shared_;
   Random random_;
-  std::vector<std::string> pool_;  // the corpus, then what was kept
-  std::unordered_set<std::size_t> seen_;
+  std::vector<std::string> accepted_, refused_;  // the corpus and what was kept
+  std::unordered_set<std::size_t> seen_;         // hashes of the shapes of behaviours
   std::unordered_set<std::string> failures_;
-  std::uint64_t run_ = 0, accepted_ = 0;
+  std::uint64_t run_ = 0, accepted_runs_ = 0;
   double slowest_ = 0;
 };
 
