@@ -220,7 +220,7 @@ void limit_memory(const Reader& reader) {
 std::optional<int> await(pid_t child, const Shared& shared, int seconds_per_input) {
   std::uint64_t last = 0;
   auto since = Clock::now();
-  for (int status = 0;; std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
+  for (int status = 0;; std::this_thread::sleep_for(std::chrono::milliseconds(2))) {
     if (waitpid(child, &status, WNOHANG) == child) return status;
     if (std::exchange(last, shared.run.load()) != shared.run) since = Clock::now();
     if (seconds_since(since) < seconds_per_input) continue;
@@ -272,10 +272,13 @@ int fuzz(const Reader& reader, const Arguments& arguments) {
                    fmt::format("no end after {} s", reader.seconds_per_input));
     return 1;
   }
-  input = minimised(
-      std::move(input),
-      [&](const std::string& smaller) { return crashes(reader, shared, smaller); }, 1000);
-  report_failure(arguments, run, input, describe(*status));
+  auto still = [&](const std::string& smaller) { return crashes(reader, shared, smaller); };
+  std::string what = describe(*status);
+  if (still(input))
+    input = minimised(std::move(input), still, 1000);
+  else
+    what += ", but not by this input alone";
+  report_failure(arguments, run, input, what);
   return 1;
 }
 

@@ -4,6 +4,8 @@
 
 namespace hocket::fuzz {
 
+using namespace std::string_view_literals;
+
 std::uint64_t Random::operator()() {
   std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -87,7 +89,7 @@ using Edit = void (*)(std::string&, const Material&, Random&);
 
 void change_byte(std::string& text, const Material&, Random& random) {
   if (text.empty()) return;
-  static constexpr std::string_view telling{"\0\xff\x80\r\n\t \"\\#%@[](){}=,:.-0e", 27};
+  static constexpr auto telling = "\0\xff\x80\r\n\t \"\\#%@[](){}=,:.-0e"sv;
   char& c = random.pick(text);
   if (random.one_in(2))
     c = random.pick(telling);
