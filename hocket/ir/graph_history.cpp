@@ -70,7 +70,14 @@ std::vector<NodeId> Graph::touched() const {
       add(return_node());
     }
   }
-  std::sort(list.begin(), list.end(), [&](NodeId a, NodeId b) { return before(a, b); });
+  // Few are sorted; many are found faster by walking the whole list.
+  if (list.size() < data_.size / 16) {
+    std::ranges::sort(list, [&](NodeId a, NodeId b) { return before(a, b); });
+    return list;
+  }
+  list.clear();
+  for (NodeId n = following({0}); n; n = following(n))
+    if (seen[n.index]) list.push_back(n);
   return list;
 }
 

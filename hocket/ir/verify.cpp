@@ -16,8 +16,8 @@ using Finding = std::optional<std::string>;
 Finding order(const Graph& g, NodeId n) {
   for (Value v : g[n].inputs)
     if (!g.before(g.node(v), n)) return fmt::format("operand %{} is defined later", g.name(v));
-  for (Value v : g.results(n))
-    for (Use use : g.uses(v))
+  for (std::uint32_t i = 0; i < g[n].result_count; ++i)
+    for (Use use : g.uses(g.result(n, i)))
       if (!g.before(n, use.node))
         return fmt::format("its reader {} stands before it", g.describe(use.node));
   return std::nullopt;
@@ -27,7 +27,8 @@ Finding types(const Graph& g, NodeId n) {
   const Node& node = g[n];
   if (node.op == &return_op || node.op == &input_op) return std::nullopt;
   std::vector<Type> written;
-  for (Value v : g.results(n)) written.push_back(g.type(v));
+  written.reserve(node.result_count);
+  for (std::uint32_t i = 0; i < node.result_count; ++i) written.push_back(g.type(g.result(n, i)));
   try {
     std::vector<Type> found = g.infer({.op = node.op,
                                        .inputs = {node.inputs.data(), node.inputs.size()},

@@ -1,9 +1,10 @@
 #include "hocket/passes/common_nodes.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <map>
-#include <unordered_set>
+#include <vector>
 
 #include "hocket/ir/program.h"
 #include "hocket/passes/regions.h"
@@ -69,6 +70,64 @@ struct NodeEqual {
   }
 };
 
+/// The nodes seen so far, each once. Equal nodes read the same operands, so that most are found
+/// beside their latest operand, which was looked at a moment ago; a table takes those whose operand
+/// has many readers, and those without operands.
+class Seen {
+ public:
+  explicit Seen(const Graph& g) : hash_{&g}, equal_{&g}, near_(g.value_bound()) {}
+
+  /// The node equal to `n` that came before, or `n` itself, which is then remembered.
+  NodeId find_or_add(const Graph& g, NodeId n) {
+    Value latest;
+    for (Value v : g[n].inputs) latest = std::max(latest, v);
+    if (latest) {
+      for (NodeId& m : near_[latest.index]) {
+        if (!m) return m = n;
+        if (equal_(m, n)) return m;
+      }
+    }
+    return find_or_add_far(n);
+  }
+
+ private:
+  struct Entry {
+    std::uint32_t hash = 0;
+    NodeId node;
+  };
+
+  NodeId find_or_add_far(NodeId n) {
+    if ((count_ + 1) * 2 > table_.size()) grow();
+    auto hash = static_cast<std::uint32_t>(hash_(n) >> 32);
+    for (std::size_t i = hash & (table_.size() - 1);; i = (i + 1) & (table_.size() - 1)) {
+      Entry& e = table_[i];
+      if (!e.node) {
+        e = {hash, n};
+        ++count_;
+        return n;
+      }
+      if (e.hash == hash && equal_(e.node, n)) return e.node;
+    }
+  }
+
+  void grow() {
+    std::vector<Entry> old(std::max<std::size_t>(64, table_.size() * 2));
+    std::swap(old, table_);
+    for (const Entry& e : old) {
+      if (!e.node) continue;
+      std::size_t i = e.hash & (table_.size() - 1);
+      while (table_[i].node) i = (i + 1) & (table_.size() - 1);
+      table_[i] = e;
+    }
+  }
+
+  NodeHash hash_;
+  NodeEqual equal_;
+  std::vector<std::array<NodeId, 2>> near_;  // by value
+  std::vector<Entry> table_;
+  std::size_t count_ = 0;
+};
+
 void merge(Graph& g, NodeId kept, NodeId gone) {
   if (g[kept].op->starts) {
     auto channel = g[gone].attr<std::int64_t>("channel");
@@ -82,12 +141,12 @@ void merge(Graph& g, NodeId kept, NodeId gone) {
 }  // namespace
 
 void common_nodes(Graph& g, const NoOptions&) {
-  std::unordered_set<NodeId, NodeHash, NodeEqual> seen(g.size(), NodeHash{&g}, NodeEqual{&g});
+  Seen seen(g);
   std::map<std::string, bool> ours;
   auto mergeable = [&](NodeId n) {
     const Node& node = g[n];
     if (!node.op->pure()) return false;
-    if (!node.op->starts) return true;
+    if (!node.op->starts || g.ranks().empty()) return true;
     const auto& group = node.attr<std::string>("group");
     auto [it, fresh] = ours.emplace(group, false);
     if (fresh) it->second = keeps_to_itself(g, group);
@@ -95,8 +154,8 @@ void common_nodes(Graph& g, const NoOptions&) {
   };
   for (NodeId n : g.nodes()) {
     if (!mergeable(n)) continue;
-    auto [kept, fresh] = seen.insert(n);
-    if (!fresh) merge(g, *kept, n);
+    NodeId kept = seen.find_or_add(g, n);
+    if (kept != n) merge(g, kept, n);
   }
   edit_regions(g, [](Graph& inner) { common_nodes(inner, {}); });
 }

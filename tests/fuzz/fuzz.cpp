@@ -2,26 +2,22 @@
 
 #include <fmt/core.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <charconv>
 #include <chrono>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <optional>
-#include <thread>
+#include <new>
+#include <stdexcept>
 #include <unordered_set>
 #include <utility>
 
+#include "child.h"
 #include "hocket/base/file.h"
 #include "mutate.h"
 
@@ -33,9 +29,6 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-/// Sanitizers reserve address space and memory of their own: no limit makes sense then.
-constexpr bool sanitized = std::string_view(HOCKET_FUZZ_SANITIZE) != "";
 
 struct Arguments {
   std::string program;
@@ -49,28 +42,30 @@ struct Shared {
   std::atomic<std::uint64_t> run{0};
   std::atomic<bool> finished{false};
   std::size_t size = 0;
-  char bytes[1];  // as many as the mapping has
+  char* bytes;  // behind this record; fork leaves it at the same address
 };
 
 Shared* share(std::size_t largest) {
   void* memory = mmap(nullptr, sizeof(Shared) + largest, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::runtime_error("cannot map shared memory");
-  return new (memory) Shared;
+  return new (memory) Shared{.bytes = static_cast<char*>(memory) + sizeof(Shared)};
 }
 
-/// A message without what differs between two cases of one behaviour.
+/// A message without what differs between two cases of one behaviour: numbers, names, quoted text.
 std::string shape_of(std::string_view line) {
+  auto is_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ',';
+  };
   std::string shape;
-  auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  for (std::size_t i = 0; i < line.size(); ++i) {
+  for (std::size_t i = 0; i < line.size() && shape.size() < 200; ++i) {
     char c = line[i];
-    if (c == '%' || std::isdigit(static_cast<unsigned char>(c))) {
+    if (c == '%' || std::isdigit(static_cast<unsigned char>(c)) != 0) {
       shape += c == '%' ? '%' : '0';
-      while (i + 1 < line.size() && (word(line[i + 1]) || line[i + 1] == ',')) ++i;
+      while (i + 1 < line.size() && is_name(line[i + 1])) ++i;
     } else if (c == '"' || c == '\'') {
       shape += c;
-      i = std::min(line.find(c, i + 1), line.size());
+      for (++i; i < line.size() && line[i] != c; ++i) i += line[i] == '\\' ? 1 : 0;
     } else {
       shape += c;
     }
@@ -192,7 +187,7 @@ class Worker {
         "peak {} MB, {} failures\n",
         run_, arguments_.seed, runs / seconds, 100 * static_cast<double>(accepted_runs_) / runs,
         seen_.size(), slowest_ * 1e3, peak >> 20, failures_.size());
-    bool too_much = !sanitized && peak > reader_.memory_limit;
+    bool too_much = !sanitized() && peak > reader_.memory_limit;
     if (too_much) fmt::print(stderr, "FAILED: more than {} MB\n", reader_.memory_limit >> 20);
     return failures_.empty() && !too_much;
   }
@@ -208,75 +203,37 @@ class Worker {
   double slowest_ = 0;
 };
 
-void limit_memory(const Reader& reader) {
-  if (sanitized) return;
-  // Address space: then the input that wants too much is the one that gets bad_alloc.
-  rlimit limit{reader.memory_limit, reader.memory_limit};
-  setrlimit(RLIMIT_AS, &limit);
-}
-
-/// Waits for the child, and ends it when one input takes too long. The status as of waitpid;
-/// nothing for a hang.
-std::optional<int> await(pid_t child, const Shared& shared, int seconds_per_input) {
-  std::uint64_t last = 0;
-  auto since = Clock::now();
-  for (int status = 0;; std::this_thread::sleep_for(std::chrono::milliseconds(2))) {
-    if (waitpid(child, &status, WNOHANG) == child) return status;
-    if (std::exchange(last, shared.run.load()) != shared.run) since = Clock::now();
-    if (seconds_since(since) < seconds_per_input) continue;
-    kill(child, SIGKILL);
-    waitpid(child, &status, 0);
-    return std::nullopt;
-  }
-}
-
 /// True when the target does not survive the input.
 bool crashes(const Reader& reader, Shared& shared, const std::string& input) {
   shared.finished = false;
-  ++shared.run;
-  pid_t child = fork();
-  if (child == 0) {
-    limit_memory(reader);
-    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
+  auto work = [&] {
     Outcome ignored;
     attempt(reader.target, input, ignored);
     shared.finished = true;
-    _exit(0);
-  }
-  return await(child, shared, reader.seconds_per_input) && !shared.finished;
-}
-
-std::string describe(int status) {
-  return WIFSIGNALED(status) ? fmt::format("ended by signal {}", WTERMSIG(status))
-                             : fmt::format("exited with {}", WEXITSTATUS(status));
+    return 0;
+  };
+  ChildEnd end = run_child(
+      work, {.bytes = reader.memory_limit, .seconds = reader.seconds_per_input, .quiet = true});
+  return !end.hung && !shared.finished;
 }
 
 int fuzz(const Reader& reader, const Arguments& arguments) {
   Shared& shared = *share(reader.largest_size);
-  std::fflush(nullptr);
-  pid_t child = fork();
-  if (child < 0) throw std::runtime_error("cannot fork");
-  if (child == 0) {
-    limit_memory(reader);
+  auto work = [&] {
     bool good = Worker(reader, arguments, shared).work();
-    std::fflush(nullptr);
     shared.finished = true;
-    _exit(good ? 0 : 1);
-  }
-  std::optional<int> status = await(child, shared, reader.seconds_per_input);
-  if (status && shared.finished) return WEXITSTATUS(*status);
+    return good ? 0 : 1;
+  };
+  ChildEnd end = run_child(
+      work,
+      {.bytes = reader.memory_limit, .seconds = reader.seconds_per_input, .progress = &shared.run});
+  if (shared.finished) return end.code;
+  std::string what = describe(end), input(shared.bytes, shared.size);
   std::uint64_t run = shared.run;
-  std::string input(shared.bytes, shared.size);
-  if (!status) {
-    report_failure(arguments, run, input,
-                   fmt::format("no end after {} s", reader.seconds_per_input));
-    return 1;
-  }
   auto still = [&](const std::string& smaller) { return crashes(reader, shared, smaller); };
-  std::string what = describe(*status);
-  if (still(input))
+  if (!end.hung && still(input))
     input = minimised(std::move(input), still, 1000);
-  else
+  else if (!end.hung)
     what += ", but not by this input alone";
   report_failure(arguments, run, input, what);
   return 1;
