@@ -333,6 +333,9 @@ class Graph {
   std::uint64_t edits_ = 0;
 };
 
+/// The same nodes in the same order, whatever values, graphs and modules are called.
+bool equal_but_for_names(const Graph& a, const Graph& b);
+
 /// Walks a graph that nobody edits meanwhile.
 template <bool reverse>
 class ConstNodeRange {

@@ -77,7 +77,7 @@ void NameTable::put(Name name, std::uint32_t owner) {
   if (name.number < base.dense.size()) {
     base.dense[name.number] = owner;
     if (!base.sparse.empty()) base.sparse.erase(name.number);
-  } else if (name.number <= base.dense.size() * 2 + 16) {
+  } else if (name.number <= base.count * 2 + 16) {
     base.dense.resize(name.number + 1);
     base.dense[name.number] = owner;
   } else {
@@ -97,6 +97,7 @@ Name NameTable::claim(std::string_view wanted, std::uint32_t owner) {
   auto [text, number] = split_number(wanted);
   Name name{base_of(text), number};
   Base& base = bases_[name.base];
+  ++base.count;
   if (base.owner(name.number) != 0) {
     std::uint32_t old_next = base.next;
     while (base.owner(base.next) != 0) ++base.next;

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "hocket/base/hash.h"
+
 namespace hocket {
 
 /// A name without its text: `add_7` is base `add` and number 7; a plain `add` has number 0.
@@ -48,7 +50,8 @@ class NameTable {
     std::uint32_t next = 1;  // the smallest number that may be free
     // Owners by number; what is too far out for the vector is in the map.
     std::vector<std::uint32_t> dense;
-    std::unordered_map<std::uint32_t, std::uint32_t> sparse;
+    std::unordered_map<std::uint32_t, std::uint32_t, MixedHash> sparse;
+    std::uint32_t count = 0;  // of names claimed, which bounds the vector
     std::uint32_t owner(std::uint32_t number) const;
   };
   struct Edit {

@@ -1,6 +1,7 @@
 #include "hocket/ir/parse.h"
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
@@ -266,14 +267,14 @@ class Parser {
   void statement(Body& b) {
     std::size_t start = lex_.position();
     std::vector<std::string_view> names;
+    std::unordered_set<std::string_view> here;
     std::vector<Type> types;
     if (lex_.peek() == '%') {
       do {
         std::size_t at = lex_.position();
         std::string_view name = value_name();
-        bool taken =
-            b.graph.find(name) || std::find(names.begin(), names.end(), name) != names.end();
-        if (taken) lex_.fail_at(at, fmt::format("the name %{} is taken", name));
+        if (b.graph.find(name) || !here.insert(name).second)
+          lex_.fail_at(at, fmt::format("the name %{} is taken", name));
         names.push_back(name);
         lex_.expect(':', "after the name of a result");
         types.push_back(type());

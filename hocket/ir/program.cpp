@@ -29,6 +29,9 @@ std::vector<int> ranks_of(const Graph& graph) {
 bool keeps_to_itself(const Graph& graph, std::string_view group) {
   std::vector<int> mine = graph.ranks();
   if (mine.empty()) return true;
+  auto size = graph.world().group_size(group);
+  if (!size || *size > static_cast<std::int64_t>(mine.size()))
+    return false;  // a set does not fit in
   std::ranges::sort(mine);
   std::vector<bool> seen(static_cast<std::size_t>(graph.world().ranks()));
   for (int r : mine) {

@@ -77,7 +77,7 @@ class Store {
   };
 
   // Chunk k holds 2^(k + first_bits) records: few chunks, and little waste in a small graph.
-  static constexpr std::uint32_t first_bits = 4;
+  static constexpr std::uint32_t first_bits = 2;
   static std::uint32_t chunk_of(std::uint32_t i) {
     return static_cast<std::uint32_t>(std::bit_width(i + (1u << first_bits))) - 1 - first_bits;
   }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "hocket/base/error.h"
+#include "hocket/base/hash.h"
 #include "hocket/base/text.h"
 #include "hocket/ir/parse.h"
 
@@ -201,7 +202,7 @@ std::optional<Violation> repeated_names(const Graph& g) {
 }
 
 std::optional<Violation> repeated_channels(const Graph& g) {
-  std::unordered_map<std::int64_t, NodeId> owners;
+  std::unordered_map<std::int64_t, NodeId, MixedHash> owners;
   for (NodeId n : g.nodes()) {
     const Node& node = g[n];
     if (!node.op->starts && !node.op->effect) continue;
@@ -271,7 +272,8 @@ std::optional<ClassViolation> find_class_violation(const Program& program) {
     auto violation = [&](const std::string& what) {
       return ClassViolation{i, fmt::format("graph {}: {} [ranks]", g.name(), what)};
     };
-    if (g.world() != *program.world) internal_fail("graph {}: made for another world", g.name());
+    if (g.shared_world() != program.world && g.world() != *program.world)
+      internal_fail("graph {}: made for another world", g.name());
     if (!names.insert(g.name()).second) return violation("the name is taken");
     if (g.ranks().empty() && program.graphs.size() > 1)
       return violation("one of several graphs must say which ranks run it");
@@ -287,17 +289,14 @@ std::optional<ClassViolation> find_class_violation(const Program& program) {
       by = static_cast<int>(i);
     }
     // A rank can only take part in a collective whose group it belongs to.
-    std::set<std::string> groups;
+    std::set<std::string_view> groups;
     for (NodeId n : g.nodes()) {
       if (g[n].op->attribute_index("group") < 0) continue;
       const auto& group = g[n].attr<std::string>("group");
       if (!groups.insert(group).second) continue;
-      auto outside = program.world->outsiders(group);
-      if (outside.empty()) continue;
-      for (int r : mine)
-        if (std::ranges::binary_search(outside, r))
-          return violation(
-              fmt::format("{}: rank {} is not in group {}", g.describe(n), r, quoted(group)));
+      if (auto r = program.world->outsider(group, g.ranks()))
+        return violation(
+            fmt::format("{}: rank {} is not in group {}", g.describe(n), *r, quoted(group)));
     }
   }
   auto idle = std::ranges::find(owner, -1);

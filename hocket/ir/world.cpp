@@ -13,6 +13,7 @@ World::World(std::vector<Axis> mesh, std::vector<ListedGroup> groups)
     : mesh_(std::move(mesh)), groups_(std::move(groups)) {
   std::set<std::string_view> names{"world"};
   std::int64_t product = 1;
+  if (mesh_.size() > max_axes) fail("mesh: more than {} axes", max_axes);
   for (const Axis& a : mesh_) {
     if (!is_identifier(a.name))
       fail("mesh: axis {}: a name has letters, digits and '_' only", quoted(a.name));
@@ -22,22 +23,27 @@ World::World(std::vector<Axis> mesh, std::vector<ListedGroup> groups)
       fail("mesh: more than {} ranks", max_ranks);
   }
   ranks_ = static_cast<int>(product);
-  for (const ListedGroup& g : groups_) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const ListedGroup& g = groups_[i];
     if (g.name.empty() || g.name.find(',') != g.name.npos)
       fail("group {}: a name is not empty and has no comma, which joins axes", quoted(g.name));
     if (!names.insert(g.name).second) fail("group {}: the name is taken", quoted(g.name));
     if (g.sets.empty() || g.sets.front().empty()) fail("group {}: no ranks", quoted(g.name));
-    std::set<int> seen;
-    for (const auto& set : g.sets) {
-      if (set.size() != g.sets.front().size())
+    Places places{i, {}};
+    for (std::size_t s = 0; s < g.sets.size(); ++s) {
+      if (g.sets[s].size() != g.sets.front().size())
         fail("group {}: sets of {} and {} ranks, wanted equal sizes", quoted(g.name),
-             g.sets.front().size(), set.size());
-      for (int r : set) {
+             g.sets.front().size(), g.sets[s].size());
+      for (int r : g.sets[s]) {
         if (r < 0 || r >= ranks_)
           fail("group {}: rank {} in a world of {}", quoted(g.name), r, count_of(ranks_, "rank"));
-        if (!seen.insert(r).second) fail("group {}: rank {} twice", quoted(g.name), r);
+        places.set_of.emplace_back(r, s);
       }
     }
+    std::ranges::sort(places.set_of);
+    auto twice = std::ranges::adjacent_find(places.set_of, {}, &std::pair<int, std::size_t>::first);
+    if (twice != places.set_of.end()) fail("group {}: rank {} twice", quoted(g.name), twice->first);
+    listed_.emplace(g.name, std::move(places));
   }
 }
 
@@ -65,8 +71,9 @@ std::optional<std::vector<bool>> World::chosen_axes(std::string_view group) cons
 }
 
 std::optional<std::int64_t> World::group_size(std::string_view group) const {
-  for (const ListedGroup& g : groups_)
-    if (g.name == group) return static_cast<std::int64_t>(g.sets.front().size());
+  if (group == "world") return ranks_;
+  if (auto it = listed_.find(group); it != listed_.end())
+    return static_cast<std::int64_t>(groups_[it->second.group].sets.front().size());
   auto chosen = chosen_axes(group);
   if (!chosen) return std::nullopt;
   std::int64_t size = 1;
@@ -75,24 +82,29 @@ std::optional<std::int64_t> World::group_size(std::string_view group) const {
   return size;
 }
 
-std::vector<int> World::outsiders(std::string_view group) const {
-  std::vector<int> left;
-  for (const ListedGroup& g : groups_) {
-    if (g.name != group) continue;
-    std::set<int> inside;
-    for (const auto& set : g.sets) inside.insert(set.begin(), set.end());
-    for (int r = 0; r < ranks_; ++r)
-      if (!inside.contains(r)) left.push_back(r);
+std::optional<int> World::outsider(std::string_view group, const std::vector<int>& ranks) const {
+  auto it = listed_.find(group);
+  if (it == listed_.end()) return std::nullopt;
+  const auto& inside = it->second.set_of;
+  if (ranks.empty()) {  // all ranks: the first gap in the ascending list
+    for (std::size_t i = 0; i < inside.size(); ++i)
+      if (inside[i].first != static_cast<int>(i)) return static_cast<int>(i);
+    if (static_cast<int>(inside.size()) < ranks_) return static_cast<int>(inside.size());
+    return std::nullopt;
   }
-  return left;
+  // More ranks than the group has must hold one that is outside, so that at most that many are
+  // looked at.
+  for (int r : ranks)
+    if (!std::ranges::binary_search(inside, r, {}, &std::pair<int, std::size_t>::first)) return r;
+  return std::nullopt;
 }
 
 std::vector<int> World::members(std::string_view group, int rank) const {
-  for (const ListedGroup& g : groups_) {
-    if (g.name != group) continue;
-    for (const auto& set : g.sets)
-      if (std::find(set.begin(), set.end(), rank) != set.end()) return set;
-    return {};
+  if (auto it = listed_.find(group); it != listed_.end()) {
+    const auto& places = it->second.set_of;
+    auto at = std::ranges::lower_bound(places, rank, {}, &std::pair<int, std::size_t>::first);
+    if (at == places.end() || at->first != rank) return {};
+    return groups_[it->second.group].sets[at->second];
   }
   auto chosen = chosen_axes(group);
   if (!chosen || rank < 0 || rank >= ranks_) return {};

@@ -2,10 +2,12 @@
 // Which ranks exist and which of them communicate: the mesh and the explicit groups.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hocket {
@@ -42,10 +44,13 @@ class World {
   /// The set that `rank` belongs to, ascending as written; empty when it belongs to none.
   std::vector<int> members(std::string_view group, int rank) const;
 
-  /// Ranks in no set of the group, ascending: only a listed group can have such.
-  std::vector<int> outsiders(std::string_view group) const;
+  /// The first of `ranks` (of all, when none are listed) that is in no set of the group: only a
+  /// listed group can have such. O(ranks or sets of the group, whichever is smaller).
+  std::optional<int> outsider(std::string_view group, const std::vector<int>& ranks) const;
 
-  friend bool operator==(const World&, const World&) = default;
+  friend bool operator==(const World& a, const World& b) {
+    return a.mesh_ == b.mesh_ && a.groups_ == b.groups_;
+  }
 
  private:
   std::optional<std::vector<bool>> chosen_axes(std::string_view group) const;
@@ -53,8 +58,16 @@ class World {
   std::vector<Axis> mesh_;
   std::vector<ListedGroup> groups_;
   int ranks_ = 1;
+
+  // For each listed group, by name: which set each of its ranks is in, ascending by rank.
+  struct Places {
+    std::size_t group;
+    std::vector<std::pair<int, std::size_t>> set_of;
+  };
+  std::map<std::string, Places, std::less<>> listed_;
 };
 
 inline constexpr std::int64_t max_ranks = std::int64_t{1} << 20;
+inline constexpr std::size_t max_axes = 64;
 
 }  // namespace hocket

@@ -6,51 +6,60 @@
 #include <map>
 #include <vector>
 
+#include "hocket/base/hash.h"
 #include "hocket/ir/program.h"
 #include "hocket/passes/regions.h"
 
 namespace hocket {
 namespace {
 
-std::size_t mix(std::size_t seed, std::size_t value) {
-  return (seed ^ value) * std::size_t{0x9e3779b97f4a7c15} + (seed >> 29);
-}
+std::size_t mix(std::size_t seed, std::size_t value) { return mixed(seed * 31 + value); }
 
 std::size_t hash_of(const Attribute& a) {
   return std::visit(
       [](const auto& v) -> std::size_t {
         using T = std::decay_t<decltype(v)>;
         std::size_t h = 1;
-        if constexpr (std::is_same_v<T, double>)
-          return std::bit_cast<std::uint64_t>(v);
-        else if constexpr (std::is_same_v<T, std::string>)
-          return std::hash<std::string>{}(v);
-        else if constexpr (std::is_same_v<T, Ints>)
-          for (auto x : v) h = mix(h, static_cast<std::size_t>(x));
-        else if constexpr (std::is_same_v<T, Floats>)
-          for (auto x : v) h = mix(h, std::bit_cast<std::uint64_t>(x));
-        else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>)
-          return static_cast<std::size_t>(v);
+        if constexpr (std::is_same_v<T, double>) {
+          h = std::bit_cast<std::uint64_t>(v);
+        } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+          h = static_cast<std::size_t>(v);
+        } else if constexpr (std::is_same_v<T, Type>) {
+          for (std::int64_t d : v.shape) h = mix(h, static_cast<std::size_t>(d));
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          h = std::hash<std::string>{}(v);
+        } else {
+          for (const auto& x : v) h = mix(h, hash_of(Attribute(typename T::value_type(x))));
+        }
         return h;
       },
       a);
 }
+
+std::size_t region_hash(const Graph& region);
 
 /// Equality of nodes as values: everything but name, place, path and channel.
 struct NodeHash {
   const Graph* g;
   std::size_t operator()(NodeId n) const {
     const Node& node = (*g)[n];
-    std::size_t h = std::hash<const void*>{}(node.op);
+    std::size_t h = mix(std::hash<const void*>{}(node.op), static_cast<std::size_t>(node.delay));
     for (Value v : node.inputs) h = mix(h, v.index);
     auto values = node.attributes.values();
     for (std::size_t i = 0; i < values.size(); ++i)
       if (node.op->attributes[i].name != "channel") h = mix(h, hash_of(values[i]));
+    if (node.region) h = mix(h, region_hash(*node.region));
     if (node.op->typed_by_result)
       for (std::int64_t d : g->type(g->result(n)).shape) h = mix(h, static_cast<std::size_t>(d));
     return h;
   }
 };
+
+std::size_t region_hash(const Graph& region) {
+  std::size_t h = region.size();
+  for (NodeId n : region.nodes()) h = mix(h, NodeHash{&region}(n));
+  return h;
+}
 
 struct NodeEqual {
   const Graph* g;
@@ -66,7 +75,7 @@ struct NodeEqual {
     // The written type is part of the meaning of a constant.
     for (std::uint32_t i = 0; i < x.result_count; ++i)
       if (g->type(g->result(a, i)) != g->type(g->result(b, i))) return false;
-    return !x.region == !y.region && (!x.region || *x.region == *y.region);
+    return !x.region == !y.region && (!x.region || equal_but_for_names(*x.region, *y.region));
   }
 };
 

@@ -1,6 +1,7 @@
 #include "hocket/passes/dead_nodes.h"
 
 #include <map>
+#include <unordered_map>
 
 #include "hocket/ir/program.h"
 #include "hocket/passes/regions.h"
@@ -29,18 +30,22 @@ class Judge {
     return it->second;
   }
 
-  /// True for the last wait of a collective that must stay.
+  /// True for the last wait of a collective that must stay; otherwise the wait is as good as gone.
   bool holds_others(const Node& wait) {
     NodeId from = graph_.node(wait.inputs[0]);
     if (graph_.is_input(from) || ours(graph_[from])) return false;
-    std::size_t readers = 0;
-    for (Value v : graph_.results(from)) readers += graph_.uses(v).size();
-    return readers == wait.inputs.size();
+    auto [it, fresh] = readers_.emplace(from, 0);
+    if (fresh)
+      for (Value v : graph_.results(from)) it->second += graph_.uses(v).size();
+    if (it->second == wait.inputs.size()) return true;
+    it->second -= wait.inputs.size();
+    return false;
   }
 
   const Graph& graph_;
   const DeadNodes& options_;
   std::map<std::string, bool> ours_;
+  std::unordered_map<NodeId, std::size_t> readers_;  // of collectives that must stay
 };
 
 }  // namespace

@@ -113,6 +113,7 @@ class Worker {
   bool work() {
     auto start = Clock::now();
     for (const std::string& text : reader_.corpus) run(text.substr(0, reader_.largest_size), true);
+    if (accepted_.empty() && refused_.empty()) return report(seconds_since(start));  // all failed
     while (run_ < arguments_.runs && failures_.size() < most_failures) run(next_input(), false);
     return report(seconds_since(start));
   }

@@ -4,10 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "child.h"
 #include "hocket/base/error.h"
@@ -103,8 +104,8 @@ std::string one_rank_graphs(std::size_t bytes, std::string_view head, std::strin
          });
 }
 
-// The sizes of hash tables in libstdc++: multiples of one of them fall into one bucket.
-constexpr std::size_t bucket_counts[] = {20753, 85229, 172933};
+// Sizes that hash tables of libstdc++ grow to: multiples of one of them fall into one bucket.
+constexpr std::size_t few_buckets = 20753, many_buckets = 172933;
 
 const Case cases[] = {
     {"inputs",
@@ -117,13 +118,13 @@ const Case cases[] = {
     {"names in one bucket",
      [](std::size_t n) {
        return inputs(n, [](std::size_t i) {
-         return fmt::format("b{}_{}", i / 20000, (i % 20000 + 1) * bucket_counts[0]);
+         return fmt::format("b{}_{}", i / 20000, (i % 20000 + 1) * few_buckets);
        });
      }},
     {"channels in one bucket",
      [](std::size_t n) {
        return body("", many(n, "\n", [](std::size_t i) {
-                     return fmt::format("barrier{{channel={}}}", i * bucket_counts[2]);
+                     return fmt::format("barrier{{channel={}}}", i * many_buckets);
                    }));
      }},
     {"results of one node", results},
@@ -185,6 +186,13 @@ const Case cases[] = {
      [](std::size_t n) {
        return all_returned(n, "", [](std::size_t i) {
          return fmt::format("f32[]=call region(){{%c:f32[]=full{{value={}.0}} return %c}}", i);
+       });
+     },
+     true},
+    {"passes: calls with other names",
+     [](std::size_t n) {
+       return all_returned(n, "%x: f32[]", [](std::size_t i) {
+         return fmt::format("f32[]=call(%x) region(%p:f32[]){{return o{}=%p}}", i);
        });
      },
      true},

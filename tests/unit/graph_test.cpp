@@ -348,7 +348,10 @@ TEST(World, GroupsOfAMesh) {
   EXPECT_EQ(w.members("world", 4), (std::vector<int>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(w.members("odd", 0), (std::vector<int>{5, 0}));
   EXPECT_TRUE(w.members("odd", 2).empty());
-  EXPECT_EQ(w.outsiders("odd"), (std::vector<int>{2, 4}));
+  EXPECT_EQ(w.outsider("odd", {}), 2);
+  EXPECT_EQ(w.outsider("odd", {3, 4, 5}), 4);
+  EXPECT_FALSE(w.outsider("odd", {5, 1}));
+  EXPECT_FALSE(w.outsider("dp", {}));
   EXPECT_THROW(World({{"a", 0}}), Error);
   EXPECT_THROW(World({{"a", 2}, {"a", 2}}), Error);
   EXPECT_THROW(World({{"world", 2}}), Error);

@@ -187,15 +187,17 @@ TEST(Passes, SkipReportAndRemarks) {
 
 TEST(Passes, ReadersOfARetypedValueAreVerified) {
   PassTable table = standard_passes();
-  table.add(make_pass({.name = "retype", .doc = ""},
-                      [](Graph& g) { g.set_type(g.find("x"), {DType::f32, false, {5}}); }));
+  table.add(make_pass({.name = "retype", .doc = ""}, [](Graph& g) {
+    g.set_type(g.find("x"), {DType::f32, false, {5}});
+  }));
   table.add(make_pass({.name = "chatter", .doc = ""}, [](Graph& g) {
     g.remark({.where = "here", .what = "said", .why = ""});
     fail("no");
   }));
   Program p = small();
   EXPECT_EQ(error_of([&] { run(p, table, "retype"); }),
-            "pass 'retype': left a broken graph: %dead = exp: type written f32[4], inferred f32[5] [types]");
+            "pass 'retype': left a broken graph: %dead = exp: type written f32[4], inferred f32[5] "
+            "[types]");
   EXPECT_THROW(run(p, table, "chatter"), Error);
   EXPECT_TRUE(run_pass(p, table, {"fold", {}}).remarks.empty());  // what a failed pass said is gone
 }
