@@ -22,7 +22,8 @@ namespace {
 /// With `names`: equal texts, but for channels. Without: equal programs, whatever their values,
 /// graphs and modules are called.
 bool equal(const Graph& a, const Graph& b, bool names) {
-  if ((names && a.name() != b.name()) || a.world() != b.world() || a.ranks() != b.ranks() ||
+  if ((names && a.name() != b.name()) ||
+      (a.shared_world() != b.shared_world() && a.world() != b.world()) || a.ranks() != b.ranks() ||
       a.size() != b.size() || a.inputs().size() != b.inputs().size())
     return false;
   std::vector<Value> partner(a.value_bound());
