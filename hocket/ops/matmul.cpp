@@ -37,8 +37,8 @@ std::vector<Type> infer_matmul(const InferCall& c) {
   return {y};
 }
 
-/// Panels of columns small enough to stay in the nearest cache; every element still sums its
-/// products in the order of k.
+/// Panels of columns small enough to stay in the nearest cache; every element
+/// still sums its products in the order of k.
 template <class T>
 void multiply(const T* a, const T* b, T* y, const Sizes& s, bool ta, bool tb) {
   using Sum = Accumulate<T>;
@@ -85,7 +85,8 @@ void run_matmul(KernelCall& c) {
 constinit const Op matmul{
     .name = "matmul",
     .doc =
-        "matrix product of a [.., m, k] and b [.., k, n], one for each index of the leading "
+        "matrix product of a [.., m, k] and b [.., k, "
+        "n], one for each index of the leading "
         "dimensions",
     .operands = {{"a"}, {"b"}},
     .attributes = {{"transpose_a", AttributeKind::flag, "a is given as [.., k, m]", false},

@@ -14,6 +14,7 @@ using Random = std::mt19937_64;
 struct RandomProgram {
   int ranks = 2;
   int nodes = 40;
+  bool stages = false;  ///< two classes of ranks that send to each other; needs 2 ranks or 4
 };
 
 /// A valid program over all ops: views of collective operands, operands read again after a
