@@ -96,6 +96,10 @@ struct Op {
   bool has_region = false;       ///< carries a graph of its own (`call`)
   bool moves_data = false;       ///< copies elements and never computes: bits are kept
   bool exactly_rounded = false;  ///< IEEE or its own definition fixes every bit
+  bool free = false;             ///< costs nothing: the same bytes under another type or name
+  /// Arithmetic operations of a node, `written` being its result types. Without it: none, or what
+  /// the body or the expansion does.
+  double (*flops)(const InferCall&) = nullptr;
 
   /// True when an equal node with equal operands gives the same value, so that one of them will do.
   bool pure() const { return !effect && !ordered; }

@@ -363,12 +363,14 @@ constinit const Op barrier{.name = "barrier",
                            .doc = "no rank of the group goes on before all have come here",
                            .attributes = {group_attribute, channel_attribute},
                            .infer = infer_barrier,
-                           .effect = true};
+                           .effect = true,
+                           .free = true};
 
 constinit const Op wait{.name = "wait",
                         .doc = "the values of one collective, once they have arrived",
                         .operands = {{"xs", Count::many, 1}},
                         .infer = infer_wait,
-                        .waits = true};
+                        .waits = true,
+                        .free = true};
 
 }  // namespace hocket::ops

@@ -229,6 +229,21 @@ void run_grad_weight(KernelCall& c) {
   accumulate(c, geometry(c, x, dy, c.types[0].shape), Wanted::weight, c.inputs[0], c.inputs[1]);
 }
 
+/// A multiplication and an addition for each element of the weight and each position of the window,
+/// padding counted as if it were there.
+double conv_flops(const InferCall& c) {
+  const Type *first = c.inputs[0], *second = c.inputs[1], *result = &c.written[0];
+  bool by_weight = c.op.name == "conv_grad_weight", by_input = c.op.name == "conv_grad_input";
+  const Shape& weight = by_weight ? result->shape : second->shape;
+  // The side with one element per position of the window.
+  bool given = by_weight || by_input || c.attr<bool>("transposed");
+  const Shape& deep = given ? first->shape : result->shape;
+  double positions = static_cast<double>(deep[0]), products = 1;
+  for (std::size_t i = 2; i < deep.size(); ++i) positions *= static_cast<double>(deep[i]);
+  for (std::int64_t d : weight) products *= static_cast<double>(d);
+  return 2 * positions * products;
+}
+
 constexpr AttributeSpec stride{"stride", AttributeKind::ints,
                                "steps of the window; all 1 when left out"};
 constexpr AttributeSpec padding{"padding", AttributeKind::ints,
@@ -254,7 +269,8 @@ constinit const Op conv{.name = "conv",
                                        {"output_padding", AttributeKind::ints,
                                         "more at the end of a transposed result"}},
                         .infer = infer_conv,
-                        .kernel = run_conv};
+                        .kernel = run_conv,
+                        .flops = conv_flops};
 
 constinit const Op conv_grad_input{
     .name = "conv_grad_input",
@@ -262,7 +278,8 @@ constinit const Op conv_grad_input{
     .operands = {{"dy"}, {"w"}},
     .attributes = {stride, padding, dilation, groups, {"shape", AttributeKind::ints, "of x"}},
     .infer = infer_grad_input,
-    .kernel = run_grad_input};
+    .kernel = run_grad_input,
+    .flops = conv_flops};
 
 constinit const Op conv_grad_weight{
     .name = "conv_grad_weight",
@@ -270,6 +287,7 @@ constinit const Op conv_grad_weight{
     .operands = {{"dy"}, {"x"}},
     .attributes = {stride, padding, dilation, groups, {"shape", AttributeKind::ints, "of w"}},
     .infer = infer_grad_weight,
-    .kernel = run_grad_weight};
+    .kernel = run_grad_weight,
+    .flops = conv_flops};
 
 }  // namespace hocket::ops

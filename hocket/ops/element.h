@@ -156,7 +156,11 @@ T lesser_of(T a, T b) {
 template <class T>
 T floor_quotient(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
-    return std::floor(a / b);
+    // By way of what is left: a / b itself may round up to an integer that is too large.
+    if (b == T(0)) return a / b;
+    T left = std::fmod(a, b), q = (a - left) / b;
+    if (left != T(0) && (left < T(0)) != (b < T(0))) q -= T(1);
+    return q == T(0) ? std::copysign(T(0), a / b) : std::nearbyint(q);
   } else {
     if (b == T(0)) return T(0);
     if constexpr (std::is_signed_v<T>)

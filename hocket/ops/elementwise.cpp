@@ -54,7 +54,7 @@ Scalar one_like(Scalar x) { return constant_like(x, 1); }
 
 Scalar hardswish_slope(Scalar x) {
   Scalar middle = (2 * x + 3) / 6;
-  return hocket::select(x <= -3, zero_like(x), hocket::select(x < 3, middle, one_like(x)));
+  return hocket::select(x <= -3, zero_like(x), hocket::select(3 <= x, one_like(x), middle));
 }
 
 }  // namespace

@@ -55,11 +55,12 @@ Value narrowed(ExpandCall& c, Value v, std::size_t result) {
   return cast_to(c, v, c.types[result].dtype);
 }
 
-/// The larger shape wins; the other broadcasts to it.
+/// Both broadcast to the common shape: of two dimensions the one that is not 1, which may be 0.
 Value both(ExpandCall& c, const Op& op, Value a, Value b) {
-  bool first = c.type(a).elements() > c.type(b).elements() ||
-               c.type(a).shape.size() > c.type(b).shape.size();
-  Shape shape = c.type(first ? a : b).shape;
+  bool first = c.type(a).shape.size() >= c.type(b).shape.size();
+  Shape shape = c.type(first ? a : b).shape, other = c.type(first ? b : a).shape;
+  for (std::size_t i = 0, lead = shape.size() - other.size(); i < other.size(); ++i)
+    if (shape[lead + i] == 1) shape[lead + i] = other[i];
   return op(c.at, spread(c, a, shape), spread(c, b, shape));
 }
 

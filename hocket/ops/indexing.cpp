@@ -2,6 +2,7 @@
 // run time.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -342,6 +343,13 @@ void run_order(KernelCall& c, bool descending) {
   });
 }
 
+/// Comparisons of a sort.
+double sort_flops(const InferCall& c) {
+  const Type& x = *c.inputs[0];
+  auto size = static_cast<double>(x.shape[static_cast<std::size_t>(c.attr<std::int64_t>("dim"))]);
+  return static_cast<double>(x.elements()) * std::log2(std::max(2.0, size));
+}
+
 constexpr AttributeSpec dim{"dim", AttributeKind::integer, "the dimension to work along"};
 
 }  // namespace
@@ -398,7 +406,8 @@ constinit const Op embedding_grad{
                    {"padding", AttributeKind::integer, "a row that gets no gradient",
                     std::int64_t{-1}}},
     .infer = infer_embedding_grad,
-    .kernel = run_embedding_grad};
+    .kernel = run_embedding_grad,
+    .flops = one_per_input};
 
 constinit const Op sort{
     .name = "sort",
@@ -406,7 +415,8 @@ constinit const Op sort{
     .operands = {{"x"}},
     .attributes = {dim, {"descending", AttributeKind::flag, "largest first", false}},
     .infer = infer_sort,
-    .kernel = [](KernelCall& c) { run_order(c, c.attr<bool>("descending")); }};
+    .kernel = [](KernelCall& c) { run_order(c, c.attr<bool>("descending")); },
+    .flops = sort_flops};
 
 constinit const Op topk{
     .name = "topk",
@@ -416,6 +426,7 @@ constinit const Op topk{
                    {"k", AttributeKind::integer, "how many"},
                    {"smallest", AttributeKind::flag, "the smallest instead", false}},
     .infer = infer_topk,
-    .kernel = [](KernelCall& c) { run_order(c, !c.attr<bool>("smallest")); }};
+    .kernel = [](KernelCall& c) { run_order(c, !c.attr<bool>("smallest")); },
+    .flops = sort_flops};
 
 }  // namespace hocket::ops

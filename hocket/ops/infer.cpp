@@ -69,6 +69,8 @@ std::int64_t group_size(const InferCall& c) {
   return *size;
 }
 
+double one_per_input(const InferCall& c) { return static_cast<double>(c.inputs[0]->elements()); }
+
 void require_dims(const InferCall& c, const Ints& dims, std::size_t rank) {
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0 || dims[i] >= static_cast<std::int64_t>(rank))

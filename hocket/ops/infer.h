@@ -25,6 +25,9 @@ void require_same_dtype(const InferCall&, std::size_t first = 0);
 /// The size of the group named by attribute `group`.
 std::int64_t group_size(const InferCall&);
 
+/// Arithmetic: one operation for each element of the first operand.
+double one_per_input(const InferCall&);
+
 /// Checks that the dims are in range, ascending and without repetition.
 void require_dims(const InferCall&, const Ints& dims, std::size_t rank);
 

@@ -80,6 +80,13 @@ void run_matmul(KernelCall& c) {
   });
 }
 
+/// A multiplication and an addition for each product.
+double matmul_flops(const InferCall& c) {
+  const Shape& a = c.inputs[0]->shape;
+  return 2.0 * static_cast<double>(c.written[0].elements()) *
+         static_cast<double>(a[a.size() - (c.attr<bool>("transpose_a") ? 2 : 1)]);
+}
+
 }  // namespace
 
 constinit const Op matmul{
@@ -92,6 +99,7 @@ constinit const Op matmul{
     .attributes = {{"transpose_a", AttributeKind::flag, "a is given as [.., k, m]", false},
                    {"transpose_b", AttributeKind::flag, "b is given as [.., n, k]", false}},
     .infer = infer_matmul,
-    .kernel = run_matmul};
+    .kernel = run_matmul,
+    .flops = matmul_flops};
 
 }  // namespace hocket::ops

@@ -246,6 +246,16 @@ void run_avg_pool_grad(KernelCall& c) {
   });
 }
 
+/// One operation for each element of each window.
+double pool_flops(const InferCall& c) {
+  double windows = static_cast<double>(c.inputs[0]->elements());
+  if (c.op.attribute_index("kernel") < 0) return windows;
+  bool forward = c.op.attribute_index("shape") < 0;
+  if (forward) windows = static_cast<double>(c.written[0].elements());
+  for (std::int64_t k : c.attr<Ints>("kernel")) windows *= static_cast<double>(k);
+  return windows;
+}
+
 constexpr AttributeSpec kernel{"kernel", AttributeKind::ints, "size of the window"};
 constexpr AttributeSpec stride{"stride", AttributeKind::ints,
                                "steps of the window; its size when left out"};
@@ -274,7 +284,8 @@ constinit const Op max_pool{
                     "distance of the window's elements; all 1 when left out"},
                    ceiling},
     .infer = infer_max_pool,
-    .kernel = run_max_pool};
+    .kernel = run_max_pool,
+    .flops = pool_flops};
 
 constinit const Op max_pool_grad{
     .name = "max_pool_grad",
@@ -282,7 +293,8 @@ constinit const Op max_pool_grad{
     .operands = {{"dy"}, {"indices"}},
     .attributes = {{"spatial", AttributeKind::integer, "number of dimensions pooled"}, shape},
     .infer = infer_max_pool_grad,
-    .kernel = run_max_pool_grad};
+    .kernel = run_max_pool_grad,
+    .flops = pool_flops};
 
 constinit const Op avg_pool{
     .name = "avg_pool",
@@ -290,7 +302,8 @@ constinit const Op avg_pool{
     .operands = {{"x"}},
     .attributes = {kernel, stride, padding, ceiling, count_padding, fixed_divisor},
     .infer = infer_avg_pool,
-    .kernel = run_avg_pool};
+    .kernel = run_avg_pool,
+    .flops = pool_flops};
 
 constinit const Op avg_pool_grad{
     .name = "avg_pool_grad",
@@ -298,6 +311,7 @@ constinit const Op avg_pool_grad{
     .operands = {{"dy"}},
     .attributes = {kernel, stride, padding, ceiling, count_padding, fixed_divisor, shape},
     .infer = infer_avg_pool_grad,
-    .kernel = run_avg_pool_grad};
+    .kernel = run_avg_pool_grad,
+    .flops = pool_flops};
 
 }  // namespace hocket::ops

@@ -64,7 +64,10 @@ void run_uniform(KernelCall& c) {
   visit(out.type().dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     draw(c, c.inputs[0], [&](std::int64_t i, const PhiloxBlock& b) {
-      out.as<T>()[i] = store<T>(low + (high - low) * unit_uniform(b, bits));
+      T drawn = store<T>(low + (high - low) * unit_uniform(b, bits));
+      // Rounding to T may reach high, which no draw is.
+      if (low < high && static_cast<double>(load(drawn)) >= high) drawn = store<T>(low);
+      out.as<T>()[i] = drawn;
     });
   });
 }
@@ -98,9 +101,15 @@ void run_dropout(KernelCall& c) {
       bool keep = unit_uniform(b, 53) >= p;
       mask.as<std::uint8_t>()[i] = keep ? 1 : 0;
       auto element = load(x.as<T>()[i]);
-      y.as<T>()[i] = store<T>(element * static_cast<decltype(element)>(keep ? scale : 0));
+      // Not a product with zero, which would make a NaN of an infinity.
+      y.as<T>()[i] = store<T>(keep ? element * static_cast<decltype(element)>(scale) : 0);
     });
   });
+}
+
+/// Ten rounds of two products for each element, and as much again to make a number of the bits.
+double draw_flops(const InferCall& c) {
+  return 40.0 * static_cast<double>(c.written[0].elements());
 }
 
 constexpr AttributeSpec probability{"p", AttributeKind::real, "from 0 to 1"};
@@ -115,7 +124,8 @@ constinit const Op uniform{
                    {"high", AttributeKind::real, "above the highest value", 1.0}},
     .infer = infer_draw,
     .kernel = run_uniform,
-    .typed_by_result = true};
+    .typed_by_result = true,
+    .flops = draw_flops};
 
 constinit const Op normal{.name = "normal",
                           .doc = "normally distributed; its type is the one written for its result",
@@ -124,7 +134,8 @@ constinit const Op normal{.name = "normal",
                                          {"std", AttributeKind::real, "standard deviation", 1.0}},
                           .infer = infer_draw,
                           .kernel = run_normal,
-                          .typed_by_result = true};
+                          .typed_by_result = true,
+                          .flops = draw_flops};
 
 constinit const Op bernoulli{
     .name = "bernoulli",
@@ -133,7 +144,8 @@ constinit const Op bernoulli{
     .attributes = {probability},
     .infer = infer_bernoulli,
     .kernel = run_bernoulli,
-    .typed_by_result = true};
+    .typed_by_result = true,
+    .flops = draw_flops};
 
 constinit const Op dropout{.name = "dropout",
                            .doc =
@@ -142,6 +154,7 @@ constinit const Op dropout{.name = "dropout",
                            .operands = {{"x"}, {"key"}},
                            .attributes = {{"p", AttributeKind::real, "from 0 to 1"}},
                            .infer = infer_dropout,
-                           .kernel = run_dropout};
+                           .kernel = run_dropout,
+                           .flops = draw_flops};
 
 }  // namespace hocket::ops

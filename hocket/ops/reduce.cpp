@@ -221,49 +221,56 @@ constinit const Op sum{
     .operands = one,
     .attributes = over_dims,
     .infer = infer_reduction,
-    .kernel = run_sum};
+    .kernel = run_sum,
+    .flops = one_per_input};
 
 constinit const Op mean{.name = "mean",
                         .doc = "sum over dimensions divided by their size, rounded once",
                         .operands = one,
                         .attributes = over_dims,
                         .infer = infer_mean,
-                        .kernel = run_mean};
+                        .kernel = run_mean,
+                        .flops = one_per_input};
 
 constinit const Op product{.name = "product",
                            .doc = "product over dimensions, as sum",
                            .operands = one,
                            .attributes = over_dims,
                            .infer = infer_reduction,
-                           .kernel = run_product};
+                           .kernel = run_product,
+                           .flops = one_per_input};
 
 constinit const Op max{.name = "max",
                        .doc = "the largest over dimensions; a NaN wins",
                        .operands = one,
                        .attributes = over_dims,
                        .infer = infer_extreme,
-                       .kernel = run_max};
+                       .kernel = run_max,
+                       .flops = one_per_input};
 
 constinit const Op min{.name = "min",
                        .doc = "the smallest over dimensions; a NaN wins",
                        .operands = one,
                        .attributes = over_dims,
                        .infer = infer_extreme,
-                       .kernel = run_min};
+                       .kernel = run_min,
+                       .flops = one_per_input};
 
 constinit const Op any{.name = "any",
                        .doc = "whether one over the dimensions is true",
                        .operands = one,
                        .attributes = over_dims,
                        .infer = infer_logic,
-                       .kernel = [](KernelCall& c) { run_logic(c, true); }};
+                       .kernel = [](KernelCall& c) { run_logic(c, true); },
+                       .flops = one_per_input};
 
 constinit const Op all_of{.name = "all",
                           .doc = "whether all over the dimensions are true",
                           .operands = one,
                           .attributes = over_dims,
                           .infer = infer_logic,
-                          .kernel = [](KernelCall& c) { run_logic(c, false); }};
+                          .kernel = [](KernelCall& c) { run_logic(c, false); },
+                          .flops = one_per_input};
 
 constinit const Op argmax{
     .name = "argmax",
@@ -271,7 +278,8 @@ constinit const Op argmax{
     .operands = one,
     .attributes = over_one,
     .infer = infer_index_of,
-    .kernel = [](KernelCall& c) { run_index_of(c, [](auto a, auto b) { return a > b; }); }};
+    .kernel = [](KernelCall& c) { run_index_of(c, [](auto a, auto b) { return a > b; }); },
+    .flops = one_per_input};
 
 constinit const Op argmin{
     .name = "argmin",
@@ -279,24 +287,27 @@ constinit const Op argmin{
     .operands = one,
     .attributes = over_one,
     .infer = infer_index_of,
-    .kernel = [](KernelCall& c) { run_index_of(c, [](auto a, auto b) { return a < b; }); }};
+    .kernel = [](KernelCall& c) { run_index_of(c, [](auto a, auto b) { return a < b; }); },
+    .flops = one_per_input};
 
-constinit const Op cumsum{.name = "cumsum",
-                          .doc = "running sum along a dimension, in the accumulate dtype",
-                          .operands = one,
-                          .attributes = along_one,
-                          .infer = infer_running,
-                          .kernel = [](KernelCall& c) {
-                            run_running(c, [](auto a, auto b) { return wrapping_add(a, b); });
-                          }};
+constinit const Op cumsum{
+    .name = "cumsum",
+    .doc = "running sum along a dimension, in the accumulate dtype",
+    .operands = one,
+    .attributes = along_one,
+    .infer = infer_running,
+    .kernel =
+        [](KernelCall& c) { run_running(c, [](auto a, auto b) { return wrapping_add(a, b); }); },
+    .flops = one_per_input};
 
-constinit const Op cumprod{.name = "cumprod",
-                           .doc = "running product along a dimension, in the accumulate dtype",
-                           .operands = one,
-                           .attributes = along_one,
-                           .infer = infer_running,
-                           .kernel = [](KernelCall& c) {
-                             run_running(c, [](auto a, auto b) { return wrapping_mul(a, b); });
-                           }};
+constinit const Op cumprod{
+    .name = "cumprod",
+    .doc = "running product along a dimension, in the accumulate dtype",
+    .operands = one,
+    .attributes = along_one,
+    .infer = infer_running,
+    .kernel =
+        [](KernelCall& c) { run_running(c, [](auto a, auto b) { return wrapping_mul(a, b); }); },
+    .flops = one_per_input};
 
 }  // namespace hocket::ops

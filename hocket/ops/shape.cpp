@@ -214,7 +214,8 @@ constinit const Op reshape{.name = "reshape",
                            .attributes = {{"shape", AttributeKind::ints, "of the result"}},
                            .infer = infer_reshape,
                            .kernel = run_reshape,
-                           .moves_data = true};
+                           .moves_data = true,
+                           .free = true};
 
 constinit const Op permute{
     .name = "permute",

@@ -172,7 +172,8 @@ constinit const Op constant{
     .infer = infer_constant,
     .kernel = run_constant,
     .typed_by_result = true,
-    .moves_data = true};
+    .moves_data = true,
+    .free = true};
 
 constinit const Op full{
     .name = "full",
@@ -267,7 +268,7 @@ std::optional<Value> add_constant(At at, const Tensor& tensor, std::string_view 
   bool even = count > max_written_elements;
   for (std::int64_t i = 1; even && i < count; ++i)
     even = std::memcmp(tensor.bytes().data(),
-                          tensor.bytes().data() + static_cast<std::size_t>(i) * width, width) == 0;
+                       tensor.bytes().data() + static_cast<std::size_t>(i) * width, width) == 0;
   if (count > max_written_elements && !even) return std::nullopt;
 
   std::vector<Attribute> elements;

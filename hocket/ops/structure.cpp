@@ -36,14 +36,16 @@ constinit const Op after{.name = "after",
                          .operands = {{"xs", Count::many, 1}},
                          .infer = infer_after,
                          .kernel = run_after,
-                         .ordered = true};
+                         .ordered = true,
+                         .free = true};
 
 constinit const Op stop_gradient{.name = "stop_gradient",
                                  .doc = "x, but no gradient flows back through it",
                                  .operands = {{"x"}},
                                  .infer = infer_stop,
                                  .kernel = run_after,
-                                 .moves_data = true};
+                                 .moves_data = true,
+                                 .free = true};
 
 constinit const Op call{
     .name = "call",
@@ -51,6 +53,7 @@ constinit const Op call{
     .operands = {{"xs", Count::many}},
     .attributes = {{"backend", AttributeKind::string, "which backend compiles it", ""}},
     .infer = infer_call,
-    .has_region = true};
+    .has_region = true,
+    .free = true};
 
 }  // namespace hocket::ops

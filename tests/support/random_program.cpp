@@ -39,13 +39,14 @@ double special_value(Random& r) {
   return values[chance(r, 95) ? below(r, 10) : below(r, std::size(values))];
 }
 
-Tensor random_tensor(Random& r, const Type& type) {
+Tensor random_tensor(Random& r, const Type& type, std::size_t integers_below) {
   Tensor t(type);
   visit(type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     for (std::int64_t i = 0; i < type.elements(); ++i)
-      t.as<T>()[i] = is_float(type.dtype) ? store<T>(special_value(r))
-                                          : store<T>(static_cast<std::int64_t>(below(r, 5)));
+      t.as<T>()[i] = is_float(type.dtype)
+                         ? store<T>(special_value(r))
+                         : store<T>(static_cast<std::int64_t>(below(r, integers_below)));
   });
   return t;
 }
@@ -654,7 +655,7 @@ class Maker {
   void constant() {
     Type t = random_type();
     if (t.elements() > ops::max_written_elements) t.shape = {2};
-    if (auto v = ops::add_constant(graph_, random_tensor(random_, t))) keep(*v);
+    if (auto v = ops::add_constant(graph_, random_tensor(random_, t, 5))) keep(*v);
   }
 
   void full() {
@@ -837,7 +838,7 @@ std::vector<std::vector<Tensor>> random_inputs(Random& random, const Program& pr
     for (std::size_t i = 0; i < g.inputs().size(); ++i) {
       const Input& in = g.inputs()[i];
       bool shared = in.state && r > 0 && program.graphs.size() == 1;
-      inputs[r].push_back(shared ? inputs[0][i] : random_tensor(random, g.type(in.value)));
+      inputs[r].push_back(shared ? inputs[0][i] : random_tensor(random, g.type(in.value), 2));
     }
   }
   return inputs;
