@@ -19,6 +19,7 @@ class Scalar;  // ops/scalar.h
 class World;
 struct KernelCall;    // ops/kernel.h
 struct ExchangeCall;  // ops/kernel.h
+struct ExpandCall;    // ops/expand.h
 struct At;
 
 /// A list of at most N that can stand in a constant record.
@@ -78,8 +79,13 @@ struct Op {
   /// The plain reference kernel of an op that is not elementwise and moves no data between ranks.
   void (*kernel)(KernelCall&) = nullptr;
 
+  /// A composite is what this builds out of smaller ops; a backend may have a faster way.
+  std::vector<Value> (*expand)(ExpandCall&) = nullptr;
   /// The meaning of a collective, for all ranks of one set at once.
   void (*exchange)(ExchangeCall&) = nullptr;
+
+  /// For an op of two ranks: what the other one calls.
+  const Op* partner = nullptr;
 
   bool starts = false;           ///< a collective: results are pending, members meet by channel
   bool waits = false;            ///< reads pending values
@@ -90,6 +96,10 @@ struct Op {
   bool has_region = false;       ///< carries a graph of its own (`call`)
   bool moves_data = false;       ///< copies elements and never computes: bits are kept
   bool exactly_rounded = false;  ///< IEEE or its own definition fixes every bit
+  bool free = false;             ///< costs nothing: the same bytes under another type or name
+  /// Arithmetic operations of a node, `written` being its result types. Without it: none, or what
+  /// the body or the expansion does.
+  double (*flops)(const InferCall&) = nullptr;
 
   /// True when an equal node with equal operands gives the same value, so that one of them will do.
   bool pure() const { return !effect && !ordered; }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <numeric>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
@@ -19,8 +20,9 @@ constexpr AttributeSpec reduce_attribute{"reduce", AttributeKind::string,
                                          "sum, avg, min, max or product", "sum", true};
 constexpr AttributeSpec channel_attribute{
     "channel", AttributeKind::integer,
-    "by which the calls of all ranks meet; given out in list order when left out", std::int64_t{-1},
-    true};
+    "by which the calls of all ranks meet; given out in list order when left "
+    "out",
+    std::int64_t{-1}, true};
 
 void require_reduction(const InferCall& c) {
   static constexpr std::array<std::string_view, 5> known{"sum", "avg", "min", "max", "product"};
@@ -62,13 +64,81 @@ std::vector<Type> infer_reduce_scatter(const InferCall& c) {
   std::vector<Type> types;
   for (const Type* t : c.inputs) {
     if (t->shape.empty() || t->shape[0] % size != 0)
-      fail("reduce_scatter: operand is {}, wanted a first dimension that {} divide", to_text(*t),
-           count_of(size, "rank"));
+      fail(
+          "reduce_scatter: operand is {}, wanted a first dimension that {} "
+          "divide",
+          to_text(*t), count_of(size, "rank"));
     Type piece = t->in_flight();
     piece.shape[0] /= size;
     types.push_back(piece);
   }
   return types;
+}
+
+/// A member of the group by its index in it.
+void require_member(const InferCall& c, std::string_view attribute) {
+  std::int64_t size = group_size(c), index = c.attr<std::int64_t>(attribute);
+  if (index < 0 || index >= size)
+    fail("{}: {}={} in a group of {}", c.op.name, attribute, index, count_of(size, "rank"));
+}
+
+std::vector<Type> infer_reduce(const InferCall& c) {
+  require_member(c, "root");
+  return infer_all_reduce(c);
+}
+
+std::vector<Type> infer_broadcast_from(const InferCall& c) {
+  require_member(c, "root");
+  std::vector<Type> types;
+  for (const Type* t : c.inputs) types.push_back(t->in_flight());
+  return types;
+}
+
+/// How many rows go to (come from) each rank of the group: as written, or equal shares.
+Ints rows_per_rank(const InferCall& c, std::string_view attribute, std::int64_t rows) {
+  std::int64_t size = group_size(c);
+  Ints splits = c.attr<Ints>(attribute);
+  if (splits.empty()) {
+    if (rows % size != 0)
+      fail("all_to_all: {} rows, wanted a number that {} divide, or splits", rows,
+           count_of(size, "rank"));
+    return Ints(static_cast<std::size_t>(size), rows / size);
+  }
+  bool sane = static_cast<std::int64_t>(splits.size()) == size;
+  for (std::int64_t n : splits) sane = sane && n >= 0 && n <= max_elements / size;
+  if (!sane)
+    fail("all_to_all: {} {}, wanted one number for each of {}", attribute, dims_text(splits),
+         count_of(size, "rank"));
+  return splits;
+}
+
+std::vector<Type> infer_all_to_all(const InferCall& c) {
+  if (c.attr<Ints>("send").empty() != c.attr<Ints>("receive").empty())
+    fail("all_to_all: send and receive are both written or both left out");
+  std::vector<Type> types;
+  for (const Type* t : c.inputs) {
+    if (t->shape.empty()) fail("all_to_all: operand is {}, wanted rows", to_text(*t));
+    Ints send = rows_per_rank(c, "send", t->shape[0]),
+         receive = rows_per_rank(c, "receive", t->shape[0]);
+    std::int64_t sent = std::accumulate(send.begin(), send.end(), std::int64_t{0});
+    if (sent != t->shape[0]) fail("all_to_all: send {} of {}", dims_text(send), to_text(*t));
+    Type result = t->in_flight();
+    result.shape[0] = std::accumulate(receive.begin(), receive.end(), std::int64_t{0});
+    types.push_back(result);
+  }
+  return types;
+}
+
+std::vector<Type> infer_send(const InferCall& c) {
+  require_member(c, "to");
+  return {c.inputs[0]->in_flight()};
+}
+
+std::vector<Type> infer_recv(const InferCall& c) {
+  require_member(c, "from");
+  const Type& type = c.attr<Type>("type");
+  if (type.pending) fail("recv: type {}, wanted what arrives", to_text(type));
+  return {type.in_flight()};
 }
 
 std::vector<Type> infer_barrier(const InferCall&) { return {}; }
@@ -90,7 +160,8 @@ Sum combine(std::string_view reduce, Sum a, Sum b) {
   return wrapping_add(a, b);
 }
 
-/// Member after member in the order of their set, in the accumulate dtype, rounded once.
+/// Member after member in the order of their set, in the accumulate dtype,
+/// rounded once.
 Tensor reduce_in_order(const ExchangeCall& c, std::size_t operand) {
   const auto& reduce = c.attr<std::string>("reduce");
   Tensor out(c.inputs[0][operand].type());
@@ -142,11 +213,59 @@ void exchange_reduce_scatter(ExchangeCall& c) {
   }
 }
 
+/// Others than the root keep what they brought.
+void exchange_reduce(ExchangeCall& c) {
+  auto root = static_cast<std::size_t>(c.attr<std::int64_t>("root"));
+  for (std::size_t i = 0; i < c.inputs[0].size(); ++i)
+    for (std::size_t m = 0; m < c.results.size(); ++m)
+      c.results[m][i] = m == root ? reduce_in_order(c, i) : c.inputs[m][i];
+}
+
+void exchange_broadcast_from(ExchangeCall& c) {
+  auto root = static_cast<std::size_t>(c.attr<std::int64_t>("root"));
+  for (auto& results : c.results) results = c.inputs[root];
+}
+
+void exchange_all_to_all(ExchangeCall& c) {
+  std::size_t size = c.inputs.size();
+  auto splits = [&](std::size_t member, std::string_view name, const Type& t) {
+    Ints list = attribute<Ints>(c.op, *c.all_attributes[member], name);
+    return list.empty() ? Ints(size, t.shape[0] / static_cast<std::int64_t>(size)) : list;
+  };
+  for (std::size_t i = 0; i < c.inputs[0].size(); ++i)
+    for (std::size_t me = 0; me < size; ++me) {
+      Tensor out(c.types[me][i]);
+      std::byte* to = out.bytes().data();
+      Ints wanted = splits(me, "receive", c.inputs[me][i].type());
+      for (std::size_t from = 0; from < size; ++from) {
+        const Tensor& x = c.inputs[from][i];
+        Ints sent = splits(from, "send", x.type());
+        if (sent[me] != wanted[from])
+          fail("all_to_all: member {} sends {} rows to member {}, which wants {}", from, sent[me],
+               me, wanted[from]);
+        std::int64_t row = x.type().shape[0] == 0 ? 0 : x.type().bytes() / x.type().shape[0];
+        std::int64_t first = std::accumulate(
+            sent.begin(), sent.begin() + static_cast<std::ptrdiff_t>(me), std::int64_t{0});
+        if (sent[me] * row > 0)
+          to = std::copy_n(x.bytes().data() + first * row, sent[me] * row, to);
+      }
+      c.results[me][i] = out;
+    }
+}
+
+/// The sender gets its own value back, which tells it that the bytes are free.
+void exchange_pair(ExchangeCall& c) {
+  std::size_t sender = c.inputs[0].empty() ? 1 : 0;
+  for (auto& results : c.results) results = c.inputs[sender];
+}
+
 }  // namespace
 
 constinit const Op all_reduce{
     .name = "all_reduce",
-    .doc = "starts reducing each operand over the group; every rank gets the result",
+    .doc =
+        "starts reducing each operand over the group; every rank gets the "
+        "result",
     .operands = {{"xs", Count::many, 1}},
     .attributes = {group_attribute, reduce_attribute, channel_attribute},
     .infer = infer_all_reduce,
@@ -165,7 +284,8 @@ constinit const Op all_gather{
 constinit const Op reduce_scatter{
     .name = "reduce_scatter",
     .doc =
-        "starts reducing each operand over the group; each rank gets its piece of the "
+        "starts reducing each operand over the group; each rank gets its "
+        "piece of the "
         "first dimension",
     .operands = {{"xs", Count::many, 1}},
     .attributes = {group_attribute, reduce_attribute, channel_attribute},
@@ -173,16 +293,84 @@ constinit const Op reduce_scatter{
     .exchange = exchange_reduce_scatter,
     .starts = true};
 
+constinit const Op reduce{.name = "reduce",
+                          .doc =
+                              "starts reducing each operand over the group; the root gets the "
+                              "result, others what they brought",
+                          .operands = {{"xs", Count::many, 1}},
+                          .attributes = {group_attribute,
+                                         reduce_attribute,
+                                         {"root", AttributeKind::integer,
+                                          "index of the root in the group", std::int64_t{0}},
+                                         channel_attribute},
+                          .infer = infer_reduce,
+                          .exchange = exchange_reduce,
+                          .starts = true};
+
+constinit const Op broadcast_from{
+    .name = "broadcast_from",
+    .doc = "starts sending each operand of the root to all ranks of the group",
+    .operands = {{"xs", Count::many, 1}},
+    .attributes = {group_attribute,
+                   {"root", AttributeKind::integer, "index of the root in the group",
+                    std::int64_t{0}},
+                   channel_attribute},
+    .infer = infer_broadcast_from,
+    .exchange = exchange_broadcast_from,
+    .starts = true};
+
+constinit const Op all_to_all{
+    .name = "all_to_all",
+    .doc =
+        "starts sending rows of each operand to every rank of the group, and gets theirs in the "
+        "order of the ranks",
+    .operands = {{"xs", Count::many, 1}},
+    .attributes = {group_attribute,
+                   {"send", AttributeKind::ints, "rows for each rank; equal shares when left out"},
+                   {"receive", AttributeKind::ints,
+                    "rows from each rank; equal shares when left out"},
+                   channel_attribute},
+    .infer = infer_all_to_all,
+    .exchange = exchange_all_to_all,
+    .starts = true};
+
+constinit const Op send{
+    .name = "send",
+    .doc = "starts sending x to one rank; what arrives at its wait is x, once its bytes are free",
+    .operands = {{"x"}},
+    .attributes = {group_attribute,
+                   {"to", AttributeKind::integer, "index in the group"},
+                   channel_attribute},
+    .infer = infer_send,
+    .exchange = exchange_pair,
+    .partner = &recv,
+    .starts = true,
+    .effect = true};
+
+constinit const Op recv{.name = "recv",
+                        .doc = "starts receiving what one rank sends on the same channel",
+                        .attributes = {group_attribute,
+                                       {"from", AttributeKind::integer, "index in the group"},
+                                       {"type", AttributeKind::type, "of what arrives"},
+                                       channel_attribute},
+                        .infer = infer_recv,
+                        .exchange = exchange_pair,
+                        .partner = &send,
+                        .starts = true,
+                        .effect = true};
+
 constinit const Op barrier{.name = "barrier",
                            .doc = "no rank of the group goes on before all have come here",
                            .attributes = {group_attribute, channel_attribute},
                            .infer = infer_barrier,
-                           .effect = true};
+                           .effect = true,
+                           .free = true};
 
 constinit const Op wait{.name = "wait",
                         .doc = "the values of one collective, once they have arrived",
                         .operands = {{"xs", Count::many, 1}},
                         .infer = infer_wait,
-                        .waits = true};
+                        .waits = true,
+                        .free = true};
 
 }  // namespace hocket::ops

@@ -1,6 +1,8 @@
 #pragma once
-// Elements in memory and in registers, for kernels that are written once for all dtypes.
+// Elements in memory and in registers, for kernels that are written once for
+// all dtypes.
 
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -33,8 +35,9 @@ auto load(T v) {
     return v;
 }
 
-/// Number to number as C++ does it, but defined for every input: integers wrap; a float loses its
-/// fraction, one that i64 cannot hold (NaN too) becomes the lowest i64, and then wraps.
+/// Number to number as C++ does it, but defined for every input: integers wrap;
+/// a float loses its fraction, one that i64 cannot hold (NaN too) becomes the
+/// lowest i64, and then wraps.
 template <class To, class From>
 To convert(From v) {
   if constexpr (std::is_same_v<To, bool>) {
@@ -64,8 +67,8 @@ struct Tag {
   using type = T;
 };
 
-/// Calls f with the memory type of a dtype: `visit(d, [&](auto tag) { using T = typename
-/// decltype(tag)::type; })`.
+/// Calls f with the memory type of a dtype: `visit(d, [&](auto tag) { using T =
+/// typename decltype(tag)::type; })`.
 template <class F>
 decltype(auto) visit(DType dtype, F&& f) {
   switch (dtype) {
@@ -93,7 +96,8 @@ decltype(auto) visit(DType dtype, F&& f) {
   internal_fail("a dtype out of range");
 }
 
-/// Like visit, for kernels that only move elements: f gets an unsigned integer of the same size.
+/// Like visit, for kernels that only move elements: f gets an unsigned integer
+/// of the same size.
 template <class F>
 decltype(auto) visit_size(DType dtype, F&& f) {
   switch (bytes(dtype)) {
@@ -145,6 +149,49 @@ T greater_of(T a, T b) {
 template <class T>
 T lesser_of(T a, T b) {
   return a != a || a < b ? a : b;
+}
+
+// Division towards minus infinity and what it leaves; an integer divided by
+// zero gives zero for both.
+template <class T>
+T floor_quotient(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    // By way of what is left: a / b itself may round up to an integer that is too large.
+    if (b == T(0)) return a / b;
+    T left = std::fmod(a, b), q = (a - left) / b;
+    if (left != T(0) && (left < T(0)) != (b < T(0))) q -= T(1);
+    return q == T(0) ? std::copysign(T(0), a / b) : std::nearbyint(q);
+  } else {
+    if (b == T(0)) return T(0);
+    if constexpr (std::is_signed_v<T>)
+      if (b == T(-1)) return wrapping_sub(T(0), a);
+    T q = static_cast<T>(a / b);
+    return static_cast<T>(q * b != a && (a < T(0)) != (b < T(0)) ? q - 1 : q);
+  }
+}
+template <class T>
+T floor_remainder(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    T r = std::fmod(a, b);
+    return r != T(0) && (r < T(0)) != (b < T(0)) ? r + b : r;
+  } else {
+    if (b == T(0)) return T(0);
+    return wrapping_sub(a, wrapping_mul(floor_quotient(a, b), b));
+  }
+}
+
+// Shifts of any distance; a negative one counts as too far.
+template <class T>
+T shifted_left(T a, T by) {
+  constexpr T width = sizeof(T) * 8;
+  return by < T(0) || by >= width ? T(0)
+                                  : static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << by);
+}
+template <class T>
+T shifted_right(T a, T by) {
+  constexpr T width = sizeof(T) * 8;
+  bool far = by < T(0) || by >= width;
+  return far ? (a < T(0) ? static_cast<T>(-1) : T(0)) : static_cast<T>(a >> by);
 }
 
 }  // namespace hocket

@@ -1,5 +1,6 @@
-// Runs traced bodies over blocks of elements: one short loop per step and block, so that the cost
-// of looking at a step is shared by a few hundred elements.
+// Runs traced bodies over blocks of elements: one short loop per step and
+// block, so that the cost of looking at a step is shared by a few hundred
+// elements.
 
 #include <algorithm>
 #include <cmath>
@@ -77,6 +78,15 @@ class BlockRunner {
         });
       case ScalarCode::convert:
         return convert_to(out, s, n);
+      case ScalarCode::fma:
+        return visit_register(s.dtype, [&](auto tag) {
+          using T = typename decltype(tag)::type;
+          if constexpr (std::is_floating_point_v<T>) {
+            const T *x = registers_[s.inputs[0]].as<T>(), *y = registers_[s.inputs[1]].as<T>(),
+                    *z = registers_[s.inputs[2]].as<T>();
+            for (std::int64_t i = 0; i < n; ++i) out.as<T>()[i] = std::fma(x[i], y[i], z[i]);
+          }
+        });
       case ScalarCode::select: {
         const bool* condition = registers_[s.inputs[0]].as<bool>();
         return visit_register(s.dtype, [&](auto tag) {
@@ -121,26 +131,97 @@ class BlockRunner {
           return map2<T, T>(out, a, b, n, greater_of<T>);
         case ScalarCode::min:
           return map2<T, T>(out, a, b, n, lesser_of<T>);
-        case ScalarCode::neg:
-          // A float changes its sign bit; zero minus x would lose the sign of zero.
-          if constexpr (std::is_floating_point_v<T>)
-            return map1<T>(out, a, n, [](T x) { return -x; });
-          else
-            return map1<T>(out, a, n, [](T x) { return wrapping_sub(T(0), x); });
+        case ScalarCode::sign:
+          return map1<T>(out, a, n, [](T x) { return static_cast<T>((x > T(0)) - (x < T(0))); });
+        case ScalarCode::floor_div:
+          return map2<T, T>(out, a, b, n, floor_quotient<T>);
+        case ScalarCode::remainder:
+          return map2<T, T>(out, a, b, n, floor_remainder<T>);
         default:
           break;
       }
     }
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_floating_point_v<T>)
+      return compute_float<T>(code, out, a, b, n);
+    else
+      return compute_integer<T>(code, out, a, b, n);
+  }
+
+  template <class T>
+  static void compute_float(ScalarCode code, Register& out, Register& a, Register& b,
+                            std::int64_t n) {
+    switch (code) {
+      // A float changes its sign bit; zero minus x would lose the sign of zero.
+      case ScalarCode::neg:
+        return map1<T>(out, a, n, [](T x) { return -x; });
+      case ScalarCode::abs:
+        return map1<T>(out, a, n, [](T x) { return std::fabs(x); });
+      case ScalarCode::div:
+        return map2<T, T>(out, a, b, n, [](T x, T y) { return x / y; });
+      case ScalarCode::pow:
+        return map2<T, T>(out, a, b, n, [](T x, T y) { return std::pow(x, y); });
+      case ScalarCode::sqrt:
+        return map1<T>(out, a, n, [](T x) { return std::sqrt(x); });
+      case ScalarCode::exp:
+        return map1<T>(out, a, n, [](T x) { return std::exp(x); });
+      case ScalarCode::expm1:
+        return map1<T>(out, a, n, [](T x) { return std::expm1(x); });
+      case ScalarCode::log:
+        return map1<T>(out, a, n, [](T x) { return std::log(x); });
+      case ScalarCode::log1p:
+        return map1<T>(out, a, n, [](T x) { return std::log1p(x); });
+      case ScalarCode::sin:
+        return map1<T>(out, a, n, [](T x) { return std::sin(x); });
+      case ScalarCode::cos:
+        return map1<T>(out, a, n, [](T x) { return std::cos(x); });
+      case ScalarCode::tan:
+        return map1<T>(out, a, n, [](T x) { return std::tan(x); });
+      case ScalarCode::atan:
+        return map1<T>(out, a, n, [](T x) { return std::atan(x); });
+      case ScalarCode::tanh:
+        return map1<T>(out, a, n, [](T x) { return std::tanh(x); });
+      case ScalarCode::erf:
+        return map1<T>(out, a, n, [](T x) { return std::erf(x); });
+      case ScalarCode::floor:
+        return map1<T>(out, a, n, [](T x) { return std::floor(x); });
+      case ScalarCode::ceil:
+        return map1<T>(out, a, n, [](T x) { return std::ceil(x); });
+      case ScalarCode::round:
+        return map1<T>(out, a, n, [](T x) { return std::nearbyint(x); });
+      case ScalarCode::trunc:
+        return map1<T>(out, a, n, [](T x) { return std::trunc(x); });
+      default:
+        internal_fail("a scalar step that floats do not have");
+    }
+  }
+
+  template <class T>
+  static void compute_integer(ScalarCode code, Register& out, Register& a, Register& b,
+                              std::int64_t n) {
+    switch (code) {
+      case ScalarCode::bit_and:
+        return map2<T, T>(out, a, b, n, [](T x, T y) { return static_cast<T>(x & y); });
+      case ScalarCode::bit_or:
+        return map2<T, T>(out, a, b, n, [](T x, T y) { return static_cast<T>(x | y); });
+      case ScalarCode::bit_xor:
+        return map2<T, T>(out, a, b, n, [](T x, T y) { return static_cast<T>(x ^ y); });
+      default:
+        break;
+    }
+    if constexpr (std::is_same_v<T, bool>) {
+      if (code == ScalarCode::bit_not) return map1<T>(out, a, n, [](T x) { return !x; });
+    } else {
       switch (code) {
-        case ScalarCode::div:
-          return map2<T, T>(out, a, b, n, [](T x, T y) { return x / y; });
-        case ScalarCode::sqrt:
-          return map1<T>(out, a, n, [](T x) { return std::sqrt(x); });
-        case ScalarCode::exp:
-          return map1<T>(out, a, n, [](T x) { return std::exp(x); });
-        case ScalarCode::tanh:
-          return map1<T>(out, a, n, [](T x) { return std::tanh(x); });
+        case ScalarCode::neg:
+          return map1<T>(out, a, n, [](T x) { return wrapping_sub(T(0), x); });
+        case ScalarCode::abs:
+          return map1<T>(out, a, n, [](T x) { return x < T(0) ? wrapping_sub(T(0), x) : x; });
+        case ScalarCode::bit_not:
+          return map1<T>(out, a, n, [](T x) { return static_cast<T>(~x); });
+        case ScalarCode::shift_left:
+          return map2<T, T>(out, a, b, n, shifted_left<T>);
+        case ScalarCode::shift_right:
+          return map2<T, T>(out, a, b, n, shifted_right<T>);
         default:
           break;
       }

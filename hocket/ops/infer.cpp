@@ -43,6 +43,18 @@ std::vector<Type> same_floating(const InferCall& c) {
   return same(c);
 }
 
+std::vector<Type> same_integer(const InferCall& c) {
+  if (!is_integer(c.inputs[0]->dtype))
+    fail("{}: operand is {}, wanted integers; cast it", c.op.name, to_text(*c.inputs[0]));
+  return same(c);
+}
+
+std::vector<Type> same_bits(const InferCall& c) {
+  if (is_float(c.inputs[0]->dtype))
+    fail("{}: operand is {}, wanted integers or bool; cast it", c.op.name, to_text(*c.inputs[0]));
+  return same(c);
+}
+
 std::vector<Type> comparison(const InferCall& c) {
   require_same_dtype(c);
   return {{DType::boolean, false, common_shape(c)}};
@@ -56,6 +68,8 @@ std::int64_t group_size(const InferCall& c) {
          nearest_hint(group, c.world.group_names()));
   return *size;
 }
+
+double one_per_input(const InferCall& c) { return static_cast<double>(c.inputs[0]->elements()); }
 
 void require_dims(const InferCall& c, const Ints& dims, std::size_t rank) {
   for (std::size_t i = 0; i < dims.size(); ++i) {

@@ -1,5 +1,6 @@
 #pragma once
-// How an op is run plainly: what a reference kernel gets, and the one function that runs any op.
+// How an op is run plainly: what a reference kernel gets, and the one function
+// that runs any op.
 
 #include <span>
 #include <vector>
@@ -9,7 +10,8 @@
 
 namespace hocket {
 
-/// Everything a kernel may look at. Results are made by `out`, or set to share an operand's bytes.
+/// Everything a kernel may look at. Results are made by `out`, or set to share
+/// an operand's bytes.
 struct KernelCall {
   const Op& op;
   const Attributes& attributes;
@@ -30,9 +32,10 @@ struct KernelCall {
 struct ExchangeCall {
   const Op& op;
   const Attributes& attributes;
-  std::span<const std::vector<Tensor>> inputs;  ///< [member][operand]
-  std::span<const std::vector<Type>> types;     ///< [member][result], as they arrive
-  std::vector<std::vector<Tensor>> results;     ///< [member][result]
+  std::span<const std::vector<Tensor>> inputs;        ///< [member][operand]
+  std::span<const std::vector<Type>> types;           ///< [member][result], as they arrive
+  std::span<const Attributes* const> all_attributes;  ///< [member]; they differ in splits at most
+  std::vector<std::vector<Tensor>> results;           ///< [member][result]
 
   template <class T>
   const T& attr(std::string_view name) const {
@@ -40,9 +43,9 @@ struct ExchangeCall {
   }
 };
 
-/// Runs a node that is neither a collective, a wait nor a call, on operand values given. The bits
-/// of the results depend on nothing but op, attributes, types and operand bits (and the rank, for
-/// an op that says so).
+/// Runs a node that is neither a collective, a wait nor a call, on operand
+/// values given. The bits of the results depend on nothing but op, attributes,
+/// types and operand bits (and the rank, for an op that says so).
 std::vector<Tensor> evaluate(const Graph& graph, NodeId node, std::span<const Tensor> inputs,
                              int rank = 0);
 

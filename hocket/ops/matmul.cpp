@@ -37,8 +37,8 @@ std::vector<Type> infer_matmul(const InferCall& c) {
   return {y};
 }
 
-/// Panels of columns small enough to stay in the nearest cache; every element still sums its
-/// products in the order of k.
+/// Panels of columns small enough to stay in the nearest cache; every element
+/// still sums its products in the order of k.
 template <class T>
 void multiply(const T* a, const T* b, T* y, const Sizes& s, bool ta, bool tb) {
   using Sum = Accumulate<T>;
@@ -80,17 +80,26 @@ void run_matmul(KernelCall& c) {
   });
 }
 
+/// A multiplication and an addition for each product.
+double matmul_flops(const InferCall& c) {
+  const Shape& a = c.inputs[0]->shape;
+  return 2.0 * static_cast<double>(c.written[0].elements()) *
+         static_cast<double>(a[a.size() - (c.attr<bool>("transpose_a") ? 2 : 1)]);
+}
+
 }  // namespace
 
 constinit const Op matmul{
     .name = "matmul",
     .doc =
-        "matrix product of a [.., m, k] and b [.., k, n], one for each index of the leading "
+        "matrix product of a [.., m, k] and b [.., k, "
+        "n], one for each index of the leading "
         "dimensions",
     .operands = {{"a"}, {"b"}},
     .attributes = {{"transpose_a", AttributeKind::flag, "a is given as [.., k, m]", false},
                    {"transpose_b", AttributeKind::flag, "b is given as [.., n, k]", false}},
     .infer = infer_matmul,
-    .kernel = run_matmul};
+    .kernel = run_matmul,
+    .flops = matmul_flops};
 
 }  // namespace hocket::ops

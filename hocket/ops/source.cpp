@@ -104,6 +104,28 @@ void run_full(KernelCall& c) {
   });
 }
 
+std::vector<Type> infer_iota(const InferCall& c) {
+  Type type = written_type(c);
+  auto dim = c.attr<std::int64_t>("dim");
+  if (type.dtype == DType::boolean) fail("iota: result is {}, wanted numbers", to_text(type));
+  if (dim < 0 || dim >= static_cast<std::int64_t>(type.shape.size()))
+    fail("iota: dimension {} of {}", dim, to_text(type));
+  return {type};
+}
+
+void run_iota(KernelCall& c) {
+  Tensor& out = c.out();
+  auto d = static_cast<std::size_t>(c.attr<std::int64_t>("dim"));
+  const Shape& shape = out.type().shape;
+  std::int64_t inner = 1;
+  for (std::size_t i = d + 1; i < shape.size(); ++i) inner *= shape[i];
+  visit(out.type().dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (std::int64_t i = 0; i < out.type().elements(); ++i)
+      out.as<T>()[i] = store<T>(i / inner % shape[d]);
+  });
+}
+
 /// Index of this rank in its set of the group, and the size of the set.
 std::pair<std::int64_t, std::int64_t> place_in_group(const KernelCall& c) {
   const auto& group = c.attr<std::string>("group");
@@ -141,14 +163,17 @@ void run_shard(KernelCall& c) {
 
 constinit const Op constant{
     .name = "constant",
-    .doc = "a value fixed in the program; its type is the one written for its result",
+    .doc =
+        "a value fixed in the program; its type is the one written for its "
+        "result",
     .attributes = {{"value", AttributeKind::numbers, "up to 16 elements, row-major"},
                    {"ref", AttributeKind::string,
                     "name in the program's table of constants, for larger ones", ""}},
     .infer = infer_constant,
     .kernel = run_constant,
     .typed_by_result = true,
-    .moves_data = true};
+    .moves_data = true,
+    .free = true};
 
 constinit const Op full{
     .name = "full",
@@ -156,6 +181,15 @@ constinit const Op full{
     .attributes = {{"value", AttributeKind::number, "int, float or bool, as the dtype wants"}},
     .infer = infer_full,
     .kernel = run_full,
+    .typed_by_result = true,
+    .moves_data = true};
+
+constinit const Op iota{
+    .name = "iota",
+    .doc = "the index along a dimension; its type is the one written for its result",
+    .attributes = {{"dim", AttributeKind::integer, "the dimension to count along"}},
+    .infer = infer_iota,
+    .kernel = run_iota,
     .typed_by_result = true,
     .moves_data = true};
 
@@ -188,7 +222,8 @@ std::optional<Tensor> constant_value(const Graph& graph, Value v) {
 
 namespace {
 
-/// The element as an attribute that reads back as exactly its bits; nothing when there is none.
+/// The element as an attribute that reads back as exactly its bits; nothing
+/// when there is none.
 template <class T>
 std::optional<Attribute> exact_attribute(T element) {
   auto number = load(element);
@@ -230,16 +265,16 @@ std::optional<Value> add_constant(At at, const Tensor& tensor, std::string_view 
   const Type& type = tensor.type();
   std::int64_t count = type.elements();
   auto width = static_cast<std::size_t>(bytes(type.dtype));
-  bool uniform = count > max_written_elements;
-  for (std::int64_t i = 1; uniform && i < count; ++i)
-    uniform = std::memcmp(tensor.bytes().data(),
-                          tensor.bytes().data() + static_cast<std::size_t>(i) * width, width) == 0;
-  if (count > max_written_elements && !uniform) return std::nullopt;
+  bool even = count > max_written_elements;
+  for (std::int64_t i = 1; even && i < count; ++i)
+    even = std::memcmp(tensor.bytes().data(),
+                       tensor.bytes().data() + static_cast<std::size_t>(i) * width, width) == 0;
+  if (count > max_written_elements && !even) return std::nullopt;
 
   std::vector<Attribute> elements;
   bool exact = visit(type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for (std::int64_t i = 0; i < (uniform ? 1 : count); ++i) {
+    for (std::int64_t i = 0; i < (even ? 1 : count); ++i) {
       auto element = exact_attribute(tensor.as<T>()[i]);
       if (!element) return false;
       elements.push_back(std::move(*element));
@@ -247,8 +282,8 @@ std::optional<Value> add_constant(At at, const Tensor& tensor, std::string_view 
     return true;
   });
   if (!exact) return std::nullopt;
-  const Op& op = uniform ? full : constant;
-  Attribute value = uniform ? elements[0] : list_of(elements);
+  const Op& op = even ? full : constant;
+  Attribute value = even ? elements[0] : list_of(elements);
   std::string_view names[] = {name};
   Type types[] = {type};
   NodeId n = at.graph->add(at, {.op = &op,

@@ -10,10 +10,10 @@ Shape strides_of(const Shape& shape) {
   return strides;
 }
 
-void copy_strided(Tensor& out, const Tensor& in, const Shape& strides) {
+void copy_strided(Tensor& out, const Tensor& in, const Shape& strides, std::int64_t first) {
   visit_size(out.type().dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const T* from = in.as<T>();
+    const T* from = in.as<T>() + first;
     T* to = out.as<T>();
     for_each_offset(out.type().shape, strides, [&](std::int64_t offset) { *to++ = from[offset]; });
   });

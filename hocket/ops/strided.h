@@ -9,12 +9,12 @@ namespace hocket {
 /// Row-major strides, in elements.
 Shape strides_of(const Shape& shape);
 
-/// Fills `out` in row-major order from `in`, where a step along dimension i of `out` is
-/// `strides[i]` elements in `in`.
-void copy_strided(Tensor& out, const Tensor& in, const Shape& strides);
+/// Fills `out` in row-major order from `in`, where a step along dimension i of
+/// `out` is `strides[i]` elements in `in`.
+void copy_strided(Tensor& out, const Tensor& in, const Shape& strides, std::int64_t first = 0);
 
-/// Calls f(offset) for every index of `shape` in row-major order, offset being the dot product with
-/// `strides`.
+/// Calls f(offset) for every index of `shape` in row-major order, offset being
+/// the dot product with `strides`.
 template <class F>
 void for_each_offset(const Shape& shape, const Shape& strides, F f) {
   for (std::int64_t d : shape)

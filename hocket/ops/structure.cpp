@@ -10,6 +10,8 @@ namespace {
 std::vector<Type> infer_after(const InferCall& c) { return {*c.inputs[0]}; }
 void run_after(KernelCall& c) { c.results[0] = c.inputs[0]; }
 
+std::vector<Type> infer_stop(const InferCall& c) { return {*c.inputs[0]}; }
+
 std::vector<Type> infer_call(const InferCall& c) {
   auto parameters = c.region->inputs();
   if (parameters.size() != c.inputs.size())
@@ -27,13 +29,23 @@ std::vector<Type> infer_call(const InferCall& c) {
 
 }  // namespace
 
-constinit const Op after{
-    .name = "after",
-    .doc = "its first operand, not to be computed, merged or placed before the others exist",
-    .operands = {{"xs", Count::many, 1}},
-    .infer = infer_after,
-    .kernel = run_after,
-    .ordered = true};
+constinit const Op after{.name = "after",
+                         .doc =
+                             "its first operand, not to be computed, merged "
+                             "or placed before the others exist",
+                         .operands = {{"xs", Count::many, 1}},
+                         .infer = infer_after,
+                         .kernel = run_after,
+                         .ordered = true,
+                         .free = true};
+
+constinit const Op stop_gradient{.name = "stop_gradient",
+                                 .doc = "x, but no gradient flows back through it",
+                                 .operands = {{"x"}},
+                                 .infer = infer_stop,
+                                 .kernel = run_after,
+                                 .moves_data = true,
+                                 .free = true};
 
 constinit const Op call{
     .name = "call",
@@ -41,6 +53,7 @@ constinit const Op call{
     .operands = {{"xs", Count::many}},
     .attributes = {{"backend", AttributeKind::string, "which backend compiles it", ""}},
     .infer = infer_call,
-    .has_region = true};
+    .has_region = true,
+    .free = true};
 
 }  // namespace hocket::ops

@@ -1,5 +1,6 @@
 #include "hocket/passes/fold.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -93,6 +94,7 @@ std::optional<Value> add_uniform(At at, const Tensor& scalar, const Type& type) 
 
 std::optional<Value> folded(Graph& g, NodeId n) {
   const Node& node = g[n];
+  if (node.op == &ops::stop_gradient) return std::nullopt;
   bool moves = node.op->moves_data;
   if ((!moves && !node.op->exactly_rounded) || node.inputs.empty() || node.result_count != 1)
     return std::nullopt;
@@ -106,7 +108,9 @@ std::optional<Value> folded(Graph& g, NodeId n) {
     if (!scalar) break;
     scalars.push_back(*scalar);
   }
-  if (scalars.size() == node.inputs.size()) {
+  bool one_value =
+      std::ranges::all_of(scalars, [&](const Tensor& t) { return same_bits(t, scalars[0]); });
+  if (scalars.size() == node.inputs.size() && (!moves || one_value)) {
     Tensor result = scalars[0];
     if (!moves) {
       std::vector<Tensor> results(1);

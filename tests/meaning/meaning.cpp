@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <map>
 
 #include "hocket/base/error.h"
@@ -34,6 +35,15 @@ void check_round_trip(std::uint64_t seed, const Program& program) {
   if (!(again == program) || to_text(again) != text) report(seed, "round trip", "differs", text);
 }
 
+/// How many effects of each kind a program has: passes keep them all.
+std::map<std::string_view, int> effects(const Program& program) {
+  std::map<std::string_view, int> count;
+  for (const Graph& g : program.graphs)
+    for (NodeId n : g.nodes())
+      if (g[n].op->effect) ++count[g[n].op->name];
+  return count;
+}
+
 void check_passes(std::uint64_t seed, Random& random, const Program& program) {
   PassTable table = standard_passes();
   auto inputs = random_inputs(random, program);
@@ -46,6 +56,8 @@ void check_passes(std::uint64_t seed, Random& random, const Program& program) {
     try {
       run_passes(changed, table, list, {.verify_all = true});
       for (const Graph& g : changed.graphs) g.check_consistency();
+      if (effects(changed) != effects(program))
+        report(seed, name, "an effect is gone", to_text(program));
       if (auto d = difference(program, changed, inputs); !d.empty())
         report(seed, name, d, to_text(program) + "=== after\n" + to_text(changed));
     } catch (const std::exception& e) {
@@ -162,13 +174,90 @@ void check_undo(std::uint64_t seed, Random& random, const Program& program) {
   if (to_text(changed) != to_text(fresh)) report(seed, "passes after undo", "differ", before);
 }
 
+// ---- passes that are wrong
+
+Value first_like(const Graph& g, const std::function<bool(NodeId)>& like) {
+  for (NodeId n : g.nodes())
+    if (like(n)) return g.result(n);
+  return {};
+}
+
+/// What each does, it must not do; each is caught by the verifier or by its results.
+std::vector<Pass> broken_passes() {
+  std::vector<Pass> list;
+  list.push_back(make_pass({.name = "swap-operands", .doc = ""}, [](Graph& g) {
+    if (Value v = first_like(g, [&](NodeId n) {
+          return g[n].op == &ops::sub && g[n].inputs[0] != g[n].inputs[1];
+        })) {
+      NodeId n = g.node(v);
+      Value a = g[n].inputs[0], b = g[n].inputs[1];
+      g.set_operand(n, 0, b);
+      g.set_operand(n, 1, a);
+    }
+  }));
+  list.push_back(make_pass({.name = "drop-effect", .doc = ""}, [](Graph& g) {
+    for (NodeId n : g.nodes())
+      if (g[n].op->effect && !g.used(n)) return g.erase(n);
+  }));
+  list.push_back(make_pass({.name = "wait-above-start", .doc = ""}, [](Graph& g) {
+    if (Value v = first_like(
+            g, [&](NodeId n) { return g[n].op->waits && !g.is_input(g.node(g[n].inputs[0])); }))
+      g.move_before(g.node(v), g.node(g[g.node(v)].inputs[0]));
+  }));
+  list.push_back(make_pass({.name = "wrong-carry", .doc = ""}, [](Graph& g) {
+    for (const Input& in : g.inputs()) {
+      Value next = g.next(in.value);
+      if (!next || next == in.value) continue;
+      return g.set_next(in.value, in.value);
+    }
+  }));
+  list.push_back(make_pass({.name = "merge-random", .doc = ""}, [](Graph& g) {
+    std::vector<NodeId> draws;
+    for (NodeId n : std::as_const(g).nodes())
+      if (g[n].op == &ops::normal) draws.push_back(n);
+    for (NodeId b : draws)
+      for (NodeId a : draws)
+        if (g.before(a, b) && g.type(g.result(a)) == g.type(g.result(b)))
+          g.replace_uses(g.result(b), g.result(a));
+  }));
+  return list;
+}
+
+RandomProgram shape_of(std::uint64_t i) {
+  // One, two and four ranks in turn; every fifth program with several is a pipeline.
+  int ranks = 1 << (i % 3);
+  return {.ranks = ranks, .nodes = 5 + static_cast<int>(i % 60), .stages = ranks > 1 && i % 5 == 0};
+}
+
+void check_broken_passes(std::uint64_t seed) {
+  for (const Pass& pass : broken_passes()) {
+    PassTable table;
+    table.add(pass);
+    std::uint64_t caught_at = 0;
+    for (std::uint64_t i = 0; i < 200 && caught_at == 0; ++i) {
+      Random random(seed * 1000003 + i);
+      Program program = random_program(random, shape_of(i)), changed = program;
+      auto inputs = random_inputs(random, program);
+      try {
+        run_pass(changed, table, {pass.name, {}}, {.verify_all = true});
+        if (effects(changed) != effects(program) || !difference(program, changed, inputs).empty())
+          caught_at = i + 1;
+      } catch (const std::exception&) {
+        caught_at = i + 1;
+      }
+    }
+    if (caught_at == 0)
+      report(0, pass.name, "was not caught within 200 graphs", "");
+    else
+      fmt::print("broken pass {:<18}caught at graph {}\n", pass.name, caught_at);
+  }
+}
+
 int run(std::uint64_t graphs, std::uint64_t seed) {
   std::map<std::string_view, int> occurred;
   for (std::uint64_t i = 0; i < graphs && failures < 5; ++i) {
     Random random(seed * 1000003 + i);
-    int ranks = 1 << (i % 3);
-    Program program =
-        random_program(random, {.ranks = ranks, .nodes = 5 + static_cast<int>(i % 60)});
+    Program program = random_program(random, shape_of(i));
     verify(program);
     for (const Graph& g : program.graphs) {
       std::map<std::string_view, bool> here;
@@ -188,6 +277,7 @@ int run(std::uint64_t graphs, std::uint64_t seed) {
     fmt::print("FAILED: an op never occurred\n");
     ++failures;
   }
+  check_broken_passes(seed);
   fmt::print("{} graphs, {} failures\n", graphs, failures);
   return failures == 0 ? 0 : 1;
 }

@@ -14,6 +14,7 @@ using Random = std::mt19937_64;
 struct RandomProgram {
   int ranks = 2;
   int nodes = 40;
+  bool stages = false;  ///< two classes of ranks that send to each other; needs 2 ranks or 4
 };
 
 /// A valid program over all ops: views of collective operands, operands read again after a
@@ -22,7 +23,7 @@ struct RandomProgram {
 Program random_program(Random& random, const RandomProgram& options);
 
 /// Values for every input of every rank: equal state on all ranks, other inputs per rank. Floats
-/// are drawn from a few values with -0, infinities and NaN among them.
+/// are drawn from a few values with -0, infinities and NaN among them; integers are 0 or 1.
 std::vector<std::vector<Tensor>> random_inputs(Random& random, const Program& program);
 
 /// Empty when both programs give equal bits on these inputs, else what differs first.

@@ -42,7 +42,7 @@ class Meetings {
     const Node& node = g[n];
     const auto& group = node.attr<std::string>("group");
     auto channel = node.attr<std::int64_t>("channel");
-    std::vector<int> members = g.world().members(group, rank);
+    std::vector<int> members = meeting_members(node, g.world().members(group, rank), rank);
     auto& slot = meetings_[{channel, members}];
     if (!slot) {
       slot = std::make_unique<Meeting>();
@@ -69,6 +69,15 @@ class Meetings {
   }
 
  private:
+  /// The whole set of the group, or the two ranks of a send and its recv, the sender first.
+  static std::vector<int> meeting_members(const Node& node, std::vector<int> set, int rank) {
+    if (node.op->partner == nullptr) return set;
+    bool sends = node.op == &ops::send;
+    int peer = set[static_cast<std::size_t>(node.attr<std::int64_t>(sends ? "to" : "from"))];
+    if (peer == rank) fail("rank {}: {} with itself", rank, node.op->name);
+    return sends ? std::vector<int>{rank, peer} : std::vector<int>{peer, rank};
+  }
+
   /// What all members must agree on: the op, its attributes, and the types they bring.
   static void require_match(const Meeting& m, const Graph& g, NodeId n, int rank,
                             const std::vector<Tensor>& operands) {
@@ -80,10 +89,17 @@ class Meetings {
       fail("channel {}: rank {} calls {}, rank {} calls {}", m.channel, m.members[at], theirs, rank,
            mine);
     };
+    if (node.op->partner != nullptr && m.op == node.op->partner) {
+      const Type &mine = g.type(g.result(n)).ready(), &theirs = m.types[at][0];
+      if (mine != theirs)
+        refuse(fmt::format("{} of {}", node.op->name, to_text(mine)),
+               fmt::format("{} of {}", m.op->name, to_text(theirs)));
+      return;
+    }
     if (node.op != m.op) refuse(std::string(node.op->name), std::string(m.op->name));
     auto mine = node.attributes.values(), theirs = (*other)->attributes.values();
     for (std::size_t i = 0; i < mine.size(); ++i)
-      if (!same(mine[i], theirs[i]))
+      if (!same(mine[i], theirs[i]) && !is_split(node.op->attributes[i].name))
         refuse(fmt::format("{} with {}={}", node.op->name, node.op->attributes[i].name,
                            to_text(mine[i])),
                fmt::format("{} with {}={}", node.op->name, node.op->attributes[i].name,
@@ -94,13 +110,20 @@ class Meetings {
       for (const Tensor& t : list) text += " " + to_text(t.type());
       return text;
     };
+    if (node.op == &ops::all_to_all) return;  // rows may differ; the exchange compares the splits
     bool equal = std::ranges::equal(operands, m.inputs[at], {}, &Tensor::type, &Tensor::type);
     if (!equal) refuse(types(operands), types(m.inputs[at]));
   }
 
+  static bool is_split(std::string_view attribute) {
+    return attribute == "send" || attribute == "receive";
+  }
+
   static void exchange(Meeting& m) {
     if (m.op->exchange == nullptr) return;
-    ExchangeCall call{*m.op, m.calls[0]->attributes, m.inputs, m.types, {}};
+    std::vector<const Attributes*> all;
+    for (const Node* call : m.calls) all.push_back(&call->attributes);
+    ExchangeCall call{*m.op, m.calls[0]->attributes, m.inputs, m.types, all, {}};
     for (const auto& types : m.types) call.results.emplace_back(types.size());
     m.op->exchange(call);
     m.results = std::move(call.results);

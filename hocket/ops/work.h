@@ -1,0 +1,16 @@
+#pragma once
+// How much work a node is: what cost models start from.
+
+#include "hocket/ir/graph.h"
+
+namespace hocket {
+
+/// Arithmetic operations of one run of the node on one rank. A composite does what its expansion
+/// does; moving elements is no arithmetic.
+double flops(const Graph& graph, NodeId node);
+
+/// Bytes that the node reads and writes in memory when it runs by itself; none when it only
+/// renames.
+double bytes_moved(const Graph& graph, NodeId node);
+
+}  // namespace hocket

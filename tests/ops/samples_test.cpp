@@ -1,0 +1,243 @@
+// Runs samples.txt: small programs whose results were computed elsewhere. Whoever adds an op adds
+// samples of it to make_samples.py.
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "hocket/base/error.h"
+#include "hocket/base/file.h"
+#include "hocket/base/text.h"
+#include "hocket/codegen/reference/interpret.h"
+#include "hocket/ir/parse.h"
+#include "hocket/ir/print.h"
+#include "hocket/ir/verify.h"
+#include "hocket/ops/element.h"
+#include "hocket/ops/expand.h"
+#include "hocket/ops/ops.h"
+#include "hocket/ops/philox.h"
+
+namespace hocket {
+namespace {
+
+/// A line `in RANK NAME [..]` or `out RANK INDEX TOLERANCE [..]`.
+struct Numbers {
+  std::size_t rank = 0;
+  std::string name;
+  std::size_t index = 0;
+  double tolerance = 0;
+  std::vector<std::string> elements;
+};
+
+struct Sample {
+  int line = 0;
+  std::string op, what, program;
+  std::vector<Numbers> inputs, outputs;
+
+  std::string title() const { return fmt::format("line {}: {}: {}", line, op, what); }
+};
+
+std::size_t to_size(std::string_view text) {
+  return static_cast<std::size_t>(std::atoll(std::string(text).c_str()));
+}
+
+Numbers read_numbers(std::string_view line, bool output) {
+  std::size_t open = line.find('['), close = line.rfind(']');
+  if (open == line.npos || close == line.npos) fail("samples: no list in '{}'", line);
+  auto words = split(trim(line.substr(0, open)), ' ');
+  if (words.size() != (output ? 4u : 3u)) fail("samples: cannot read '{}'", line);
+  Numbers n{.rank = to_size(words[1]), .name = std::string(words[2])};
+  if (output) {
+    n.index = to_size(words[2]);
+    n.tolerance = std::strtod(std::string(words[3]).c_str(), nullptr);
+  }
+  std::string_view list = trim(line.substr(open + 1, close - open - 1));
+  if (list.empty()) return n;
+  for (std::string_view element : split(list, ',')) n.elements.emplace_back(trim(element));
+  return n;
+}
+
+std::vector<Sample> read_samples() {
+  std::vector<Sample> samples;
+  std::string text = read_file(HOCKET_SAMPLES);
+  int number = 0;
+  for (std::string_view line : split(text, '\n')) {
+    ++number;
+    if (line.starts_with("== ")) {
+      std::size_t colon = line.find(": ");
+      if (colon == line.npos) fail("samples: cannot read '{}'", line);
+      samples.push_back({.line = number,
+                         .op = std::string(line.substr(3, colon - 3)),
+                         .what = std::string(line.substr(colon + 2))});
+    } else if (samples.empty()) {
+      continue;  // the head of the file
+    } else if (line.starts_with("in ")) {
+      samples.back().inputs.push_back(read_numbers(line, false));
+    } else if (line.starts_with("out ")) {
+      samples.back().outputs.push_back(read_numbers(line, true));
+    } else if (samples.back().outputs.empty()) {
+      samples.back().program += std::string(line) + "\n";
+    }
+  }
+  return samples;
+}
+
+const std::vector<Sample>& all_samples() {
+  static const std::vector<Sample> samples = read_samples();
+  return samples;
+}
+
+Tensor to_tensor(const Type& type, const std::vector<std::string>& elements) {
+  if (static_cast<std::int64_t>(elements.size()) != type.elements())
+    fail("samples: {} elements for {}", elements.size(), to_text(type));
+  Tensor t(type);
+  visit(type.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const std::string& text = elements[i];
+      if constexpr (std::is_same_v<T, Boolean>)
+        t.as<T>()[i] = store<T>(text == "true");
+      else if constexpr (std::is_integral_v<Compute<T>>)
+        t.as<T>()[i] = store<T>(static_cast<std::int64_t>(std::strtoll(text.c_str(), nullptr, 10)));
+      else
+        t.as<T>()[i] = store<T>(std::strtod(text.c_str(), nullptr));
+    }
+  });
+  return t;
+}
+
+std::vector<std::vector<Tensor>> inputs_of(const Sample& sample, const Program& program) {
+  std::vector<std::vector<Tensor>> inputs;
+  for (int rank = 0; rank < program.world->ranks(); ++rank) {
+    const Graph& g = program.graph_of(rank);
+    std::vector<Tensor>& mine = inputs.emplace_back(g.inputs().size());
+    for (const Numbers& given : sample.inputs)
+      for (std::size_t i = 0; i < mine.size(); ++i) {
+        Value v = g.inputs()[i].value;
+        if (given.rank == inputs.size() - 1 && given.name == g.name(v))
+          mine[i] = to_tensor(g.type(v), given.elements);
+      }
+  }
+  return inputs;
+}
+
+template <class T>
+bool close(T got, T expected, double tolerance) {
+  auto a = load(got), e = load(expected);
+  if (a != a && e != e) return true;
+  if (tolerance == 0) return std::memcmp(&got, &expected, sizeof(T)) == 0;
+  if (a == e) return true;
+  auto x = static_cast<double>(a), y = static_cast<double>(e);
+  return std::abs(x - y) <= tolerance * std::max(1.0, std::abs(y));
+}
+
+/// Says where the first difference is; nothing when there is none.
+std::string difference(const Tensor& got, const Tensor& expected, double tolerance) {
+  std::string text;
+  visit(got.type().dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (std::int64_t i = 0; i < got.type().elements() && text.empty(); ++i)
+      if (!close(got.as<T>()[i], expected.as<T>()[i], tolerance))
+        text = fmt::format("element {} is {}, expected {}, tolerance {}", i, load(got.as<T>()[i]),
+                           load(expected.as<T>()[i]), tolerance);
+  });
+  return text;
+}
+
+bool has_op(const Graph& g, std::string_view name) {
+  for (NodeId n : g.nodes())
+    if (g[n].op->name == name || (g[n].region && has_op(*g[n].region, name))) return true;
+  return false;
+}
+
+TEST(Samples, AgreeWithValuesComputedElsewhere) {
+  for (const Sample& sample : all_samples()) {
+    SCOPED_TRACE(sample.title());
+    try {
+      Program program = parse(sample.program, ops::all());
+      EXPECT_EQ(to_text(program), sample.program);
+      bool shown = false;
+      for (const Graph& g : program.graphs) shown |= has_op(g, sample.op);
+      EXPECT_TRUE(shown) << "the program does not have the op";
+      auto results = interpret(program, inputs_of(sample, program));
+      std::size_t outputs = 0;
+      for (const RankResult& r : results) outputs += r.outputs.size();
+      EXPECT_EQ(outputs, sample.outputs.size()) << "an output without expected values";
+      for (const Numbers& expected : sample.outputs) {
+        const Tensor& got = results.at(expected.rank).outputs.at(expected.index);
+        std::string found =
+            difference(got, to_tensor(got.type(), expected.elements), expected.tolerance);
+        EXPECT_EQ(found, "") << "rank " << expected.rank << ", output " << expected.index;
+      }
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << e.what();
+    }
+  }
+}
+
+/// Replaces every composite, and those that come out of them; returns their number.
+int expand_all(Graph& g) {
+  int count = 0;
+  for (bool again = true; again;) {
+    again = false;
+    for (NodeId n : g.nodes()) {
+      if (g[n].op->expand == nullptr) continue;
+      std::vector<Value> results = g.results(n), values = expand(g, n, At(g, n));
+      for (std::size_t i = 0; i < results.size(); ++i) g.replace_uses(results[i], values[i]);
+      g.erase(n);
+      again = true;
+      ++count;
+    }
+  }
+  return count;
+}
+
+TEST(Samples, CompositesAreTheirExpansions) {
+  std::map<std::string_view, int> expanded;
+  for (const Sample& sample : all_samples()) {
+    SCOPED_TRACE(sample.title());
+    try {
+      Program program = parse(sample.program, ops::all()), plain = program;
+      int count = 0;
+      for (Graph& g : plain.graphs) count += expand_all(g);
+      if (count == 0) continue;
+      ++expanded[sample.op];
+      verify(plain);
+      auto inputs = inputs_of(sample, program);
+      auto whole = interpret(program, inputs), parts = interpret(plain, inputs);
+      for (std::size_t r = 0; r < whole.size(); ++r)
+        for (std::size_t i = 0; i < whole[r].outputs.size(); ++i)
+          EXPECT_TRUE(same_bits(whole[r].outputs[i], parts[r].outputs[i]))
+              << "rank " << r << ", output " << i;
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << e.what();
+    }
+  }
+  for (const Op* op : ops::all())
+    if (op->expand != nullptr) EXPECT_GE(expanded[op->name], 1) << op->name;
+}
+
+TEST(Samples, PhiloxHasThePublishedValues) {
+  constexpr std::uint32_t ones = 0xffffffff;
+  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
+            (PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox({ones, ones, ones, ones}, {ones, ones}),
+            (PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+            (PhiloxBlock{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(Samples, EveryOpHasThree) {
+  std::map<std::string_view, int> counts;
+  for (const Sample& sample : all_samples()) ++counts[sample.op];
+  for (const Op* op : ops::all()) EXPECT_GE(counts[op->name], 3) << op->name;
+  for (auto [name, count] : counts) EXPECT_NE(ops::find(name), nullptr) << name;
+  fmt::print("{} samples of {} ops\n", all_samples().size(), counts.size());
+}
+
+}  // namespace
+}  // namespace hocket
