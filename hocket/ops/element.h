@@ -160,7 +160,9 @@ T floor_quotient(T a, T b) {
     if (b == T(0)) return a / b;
     T left = std::fmod(a, b), q = (a - left) / b;
     if (left != T(0) && (left < T(0)) != (b < T(0))) q -= T(1);
-    return q == T(0) ? std::copysign(T(0), a / b) : std::nearbyint(q);
+    if (q == T(0)) return std::copysign(T(0), a / b);
+    T whole = std::floor(q);
+    return q - whole > T(0.5) ? whole + T(1) : whole;
   } else {
     if (b == T(0)) return T(0);
     if constexpr (std::is_signed_v<T>)
