@@ -3,12 +3,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <map>
 
 #include "hocket/base/error.h"
 #include "hocket/base/file.h"
 #include "hocket/base/text.h"
+#include "hocket/ir/parse.h"
+#include "hocket/ir/print.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/table.h"
 
@@ -44,25 +47,38 @@ std::string operand_text(const Op& op) {
   return text;
 }
 
-/// The first line of the golden files that uses the op: an example that is known to be right.
-std::string example_of(const Op& op) {
+struct Example {
+  std::string line;   // the statement
+  std::string types;  // of operands and results
+};
+
+/// For every op, the first statement of the golden files that uses it: an example that is known to
+/// be right.
+std::map<const Op*, Example> examples() {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(HOCKET_GOLDEN_DIR))
     if (entry.path().extension() == ".hkt") files.push_back(entry.path());
-  std::ranges::sort(files);
+  // Files named after ops show them best.
+  std::ranges::sort(
+      files, {}, [](const auto& f) { return std::pair(!f.stem().string().starts_with("ops"), f); });
+  std::map<const Op*, Example> found;
   for (const auto& file : files) {
     std::string text = read_file(file.string());
     if (text.find("\nerror: ") != text.npos) continue;
-    for (std::string_view line : split(text, '\n')) {
-      line = trim(line);
-      bool here = line.find(fmt::format(" = {}(", op.name)) != line.npos ||
-                  line.find(fmt::format(" = {} ", op.name)) != line.npos ||
-                  line.starts_with(fmt::format("{} {{", op.name));
-      if (here && line.starts_with('#') == false)
-        return std::string(line.ends_with('{') ? line.substr(0, line.find(" region")) : line);
-    }
+    Program program = parse(text.substr(0, text.find("\n===\n") + 1), ops::all());
+    for (const Graph& g : program.graphs)
+      for (NodeId n : g.nodes()) {
+        std::string types, results;
+        for (Value v : g[n].inputs)
+          types += fmt::format("{}{}", types.empty() ? "" : ", ", to_text(g.type(v)));
+        for (Value v : g.results(n))
+          results += fmt::format("{}{}", results.empty() ? "" : ", ", to_text(g.type(v)));
+        found.emplace(g[n].op, Example{to_text(g, n),
+                                       fmt::format("{} -> {}", types.empty() ? "nothing" : types,
+                                                   results.empty() ? "nothing" : results)});
+      }
   }
-  fail("op '{}': no golden file has an example", op.name);
+  return found;
 }
 
 std::string ops_document() {
@@ -72,7 +88,9 @@ std::string ops_document() {
       "out. Elementwise operands have one dtype and one shape, except that a rank-0 operand "
       "applies to all elements. How ops are "
       "written is in [language.md](language.md).\n";
+  std::map<const Op*, Example> shown = examples();
   for (const Op* op : ops::all()) {
+    if (!shown.contains(op)) fail("op '{}': no golden file has an example", op->name);
     out += fmt::format("\n## {}\n\n{}.\n\n", op->name, op->doc);
     out += fmt::format("- operands: {}\n", op->operands.empty() ? "none" : operand_text(*op));
     if (!op->attributes.empty()) out += "- attributes:\n";
@@ -89,8 +107,10 @@ std::string ops_document() {
     trait(op->has_region, "has a region");
     trait(op->moves_data, "moves elements, keeps their bits");
     trait(op->exactly_rounded, "bits are the same on every machine");
+    trait(op->expand != nullptr, "a composite: runs as its expansion into smaller ops");
     if (!traits.empty()) out += fmt::format("- {}\n", traits);
-    out += fmt::format("\n```\n{}\n```\n", example_of(*op));
+    out += fmt::format("- types in the example: {}\n", shown[op].types);
+    out += fmt::format("\n```\n{}\n```\n", shown[op].line);
   }
   return out;
 }

@@ -29,6 +29,8 @@ class Tensor {
     return reinterpret_cast<T*>(data_.get());
   }
   explicit operator bool() const { return data_ != nullptr; }
+  /// Nobody else holds these bytes.
+  bool unique() const { return data_.use_count() == 1; }
 
  private:
   Type type_;

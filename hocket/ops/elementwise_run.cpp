@@ -13,15 +13,22 @@
 namespace hocket {
 namespace {
 
-constexpr std::int64_t block = 256;
+constexpr std::int64_t block = 512;
 
+/// A block of values: its own, or, where memory already holds them in the compute dtype, those in
+/// memory.
 struct alignas(64) Register {
-  std::byte bytes[block * 8];
+  std::byte own[block * 8];
+  std::byte* at = own;
   template <class T>
   T* as() {
-    return reinterpret_cast<T*>(bytes);
+    return reinterpret_cast<T*>(at);
   }
 };
+
+/// True when elements compute in the form in which they are stored.
+template <class T>
+constexpr bool computes_as_stored = std::is_same_v<T, Compute<T>>;
 
 /// Calls f with the register type of a compute dtype; bool is a C++ bool there.
 template <class F>
@@ -48,21 +55,32 @@ class BlockRunner {
       : call_(call), program_(program), registers_(program.steps.size()) {}
 
   void run() {
-    Tensor& out = call_.out();
+    Tensor& out = result();
     std::int64_t total = out.type().elements();
-    for (std::int64_t at = 0; at < total; at += block) {
-      std::int64_t n = std::min(block, total - at);
-      for (std::size_t i = 0; i < program_.steps.size(); ++i) step(i, at, n);
-      visit(out.type().dtype, [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        const auto* from = registers_.back().as<Compute<T>>();
+    visit(out.type().dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      // A result that is not itself an operand is computed where it belongs.
+      bool in_place = computes_as_stored<T> && program_.steps.back().code > ScalarCode::constant;
+      for (std::int64_t at = 0; at < total; at += block) {
+        std::int64_t n = std::min(block, total - at);
         T* to = out.as<T>() + at;
-        for (std::int64_t i = 0; i < n; ++i) to[i] = store<T>(from[i]);
-      });
-    }
+        if (in_place) registers_.back().at = reinterpret_cast<std::byte*>(to);
+        for (std::size_t i = 0; i < program_.steps.size(); ++i) step(i, at, n);
+        const auto* from = registers_.back().as<Compute<T>>();
+        for (std::int64_t i = 0; i < n && !in_place; ++i) to[i] = store<T>(from[i]);
+      }
+    });
   }
 
  private:
+  /// An operand that nobody else can see gives its bytes to the result: every element is read
+  /// before the one in its place is written, and fresh memory costs more than the arithmetic.
+  Tensor& result() {
+    for (const Tensor& t : call_.inputs)
+      if (t.type() == call_.types[0] && t.unique()) return call_.results[0] = t;
+    return call_.out();
+  }
+
   void step(std::size_t index, std::int64_t at, std::int64_t n) {
     const ScalarStep& s = program_.steps[index];
     Register& out = registers_[index];
@@ -238,6 +256,9 @@ class BlockRunner {
       auto* to = out.as<Compute<T>>();
       if (everywhere) {
         std::fill_n(to, block, load(in.as<T>()[0]));
+      } else if constexpr (computes_as_stored<T>) {
+        // Nobody writes to an operand's register.
+        out.at = reinterpret_cast<std::byte*>(const_cast<T*>(in.as<T>() + at));
       } else {
         const T* from = in.as<T>() + at;
         for (std::int64_t i = 0; i < n; ++i) to[i] = load(from[i]);

@@ -49,7 +49,8 @@ struct ExchangeCall {
 std::vector<Tensor> evaluate(const Graph& graph, NodeId node, std::span<const Tensor> inputs,
                              int rank = 0);
 
-/// Runs an elementwise op by its body.
+/// Runs an elementwise op by its body, in the bytes of an operand that nobody else holds where
+/// there is one.
 void run_elementwise(KernelCall& call);
 
 }  // namespace hocket

@@ -120,7 +120,7 @@ class Worker {
 
  private:
   static constexpr std::size_t most_failures = 20;
-  static constexpr std::size_t most_kept = 1000;
+  static constexpr std::size_t most_kept = 3000;
 
   std::string next_input() {
     // What is accepted leads deeper than what is refused, but both lead somewhere.

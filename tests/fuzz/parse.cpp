@@ -15,6 +15,7 @@
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
 #include "hocket/ops/ops.h"
+#include "support/random_program.h"
 
 namespace hocket::fuzz {
 namespace {
@@ -105,16 +106,36 @@ Outcome check(std::string_view text) {
   return {true, std::move(features)};
 }
 
+/// A golden file holds what goes in and what comes out.
+void add_golden(std::vector<std::string>& texts, const std::string& file) {
+  std::size_t middle = file.find("\n===\n");
+  texts.push_back(file.substr(0, middle));
+  if (middle != file.npos) texts.push_back(file.substr(middle + 5));
+}
+
+/// The samples of the ops hold a program each, from `graph` or `mesh` to a closing brace.
+void add_samples(std::vector<std::string>& texts, const std::string& file) {
+  for (std::size_t at = file.find("\n== "); at != file.npos;) {
+    std::size_t next = file.find("\n== ", at + 1);
+    std::string sample = file.substr(at, next == file.npos ? next : next - at);
+    std::size_t start = sample.find('\n', 1), end = sample.rfind("\n}\n");
+    if (start != sample.npos && end != sample.npos && start < end)
+      texts.push_back(sample.substr(start + 1, end + 2 - start));
+    at = next;
+  }
+}
+
 std::vector<std::string> corpus() {
   std::vector<std::string> texts;
   const std::string source = HOCKET_SOURCE_DIR;
   for (const char* folder : {"/tests/golden", "/tests/fuzz/parse", "/examples"})
-    for (const std::string& text : read_corpus(source + folder, ".hkt")) {
-      // A golden file holds what goes in and what comes out.
-      std::size_t middle = text.find("\n===\n");
-      texts.push_back(text.substr(0, middle));
-      if (middle != text.npos) texts.push_back(text.substr(middle + 5));
-    }
+    for (const std::string& file : read_corpus(source + folder, ".hkt")) add_golden(texts, file);
+  for (const std::string& file : read_corpus(source + "/tests/ops", ".txt"))
+    add_samples(texts, file);
+  testing::Random random(1);
+  for (int i = 0; i < 40; ++i)
+    texts.push_back(to_text(
+        testing::random_program(random, {.ranks = 2, .nodes = 5 + i, .stages = i % 4 == 3})));
   texts.emplace_back("");
   texts.emplace_back("graph g() {}");
   texts.emplace_back("# no line break\r\ngraph g(\r\n)\t{\r\n}\r\n");

@@ -11,6 +11,7 @@
 #include "hocket/ops/constant.h"
 #include "hocket/ops/element.h"
 #include "hocket/ops/scalar.h"
+#include "hocket/ops/work.h"
 
 namespace hocket {
 namespace {
@@ -172,6 +173,44 @@ TEST(Ops, ConstantsKeepEveryBit) {
   EXPECT_FALSE(ops::add_constant(g, many));
   std::fill_n(many.as<std::int64_t>(), 17, -1);
   ASSERT_TRUE(ops::add_constant(g, many));
+}
+
+TEST(Ops, ADrawDependsOnSeedOffsetAndIndexAlone) {
+  auto draw = [](const char* op, const char* key, const char* type) {
+    return run(std::string("  %k: i64[2] = constant {value=[") + key + "]}\n  %y: " + type + " = " +
+               op + "(%k)");
+  };
+  for (const char* op : {"uniform", "normal"}) {
+    D few = draw(op, "7,1", "f32[4]"), many = draw(op, "7,1", "f32[25,4]");
+    EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
+    EXPECT_NE(draw(op, "8,1", "f32[4]"), few);
+    EXPECT_NE(draw(op, "7,2", "f32[4]"), few);
+    double sum = 0;
+    for (double v : many) sum += v;
+    EXPECT_NEAR(sum / 100, op[0] == 'u' ? 0.5 : 0.0, 0.3);
+  }
+}
+
+TEST(Ops, WorkOfANode) {
+  Program p = parse(R"(graph step(%x: f32[4,8], %w: f32[8,2], %q: f32[1,2,3,4]) {
+  %y: f32[4,2] = matmul(%x, %w)
+  %g: f32[4,8] = silu(%x)
+  %s: f32[8] = sum(%x) {dims=[0]}
+  %v: f32[32] = reshape(%x) {shape=[32]}
+  %p: f32[8,4] = permute(%x) {dims=[1,0]}
+  %m: f32[4,8] = softmax(%x) {dim=1}
+  return %y, %g, %s, %v, %p, %m
+})",
+                    ops::all());
+  const Graph& g = p.graphs[0];
+  auto node = [&](const char* name) { return g.node(g.find(name)); };
+  EXPECT_EQ(flops(g, node("y")), 2 * 4 * 8 * 2);
+  EXPECT_EQ(flops(g, node("g")), 4 * 32);  // negate, exp, add, divide
+  EXPECT_EQ(flops(g, node("s")), 32);
+  EXPECT_EQ(flops(g, node("p")), 0);
+  EXPECT_EQ(flops(g, node("m")), 5 * 32);  // max, subtract, exp, sum, divide
+  EXPECT_EQ(bytes_moved(g, node("v")), 0);
+  EXPECT_EQ(bytes_moved(g, node("p")), 2 * 128);
 }
 
 TEST(Ops, AllAreListedOnceWithADocAndATypeRule) {

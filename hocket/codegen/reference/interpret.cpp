@@ -242,14 +242,16 @@ class Rank {
 
   void define(Value v, Tensor t) {
     if (readers_[v.index] == 0 && !options_.keep_values) return;
-    live_ += t ? t.type().bytes() : 0;
+    const Type& type = graph_.type(v);
+    live_ += type.pending ? 0 : type.bytes();
     peak_ = std::max(peak_, live_);
     values_[v.index] = std::move(t);
   }
 
   void release(Value v) {
     if (--readers_[v.index] > 0 || options_.keep_values) return;
-    live_ -= values_[v.index] ? values_[v.index].type().bytes() : 0;
+    const Type& type = graph_.type(v);
+    live_ -= type.pending ? 0 : type.bytes();
     values_[v.index] = Tensor{};
   }
 
@@ -298,9 +300,14 @@ class Rank {
     return true;
   }
 
-  std::vector<Tensor> operands(const Node& node) const {
+  /// A value that is read here for the last time is handed over, so that a kernel may reuse its
+  /// bytes.
+  std::vector<Tensor> operands(const Node& node) {
     std::vector<Tensor> list;
-    for (Value v : node.inputs) list.push_back(values_[v.index]);
+    for (Value v : node.inputs) {
+      bool last = readers_[v.index] == 1 && !options_.keep_values;
+      list.push_back(last ? std::move(values_[v.index]) : values_[v.index]);
+    }
     return list;
   }
 
