@@ -64,6 +64,20 @@ std::string results(std::size_t bytes) {
                      names, operands);
 }
 
+/// Every member of the bucket in a world of a million ranks.
+std::string wide_exchange(std::size_t bytes) {
+  std::size_t count = bytes / 35;
+  std::string names, operands;
+  for (std::size_t i = 0; i < count; ++i) {
+    names += fmt::format("{}%a{}: pending f32[1048576]", i > 0 ? ", " : "", i);
+    operands += i > 0 ? ",%x" : "%x";
+  }
+  return fmt::format(
+      "mesh(r=1048576)\ngraph g(%x: f32[1048576]) {{\n{} = all_to_all({})\n"
+      "%y: f32[1048576] = wait(%a0)\n}}\n",
+      names, operands);
+}
+
 std::string waits(std::size_t bytes) {
   std::string text = "mesh(r=2)\ngraph a on [0] (%x: f32[]) {\n";
   std::size_t count = bytes / 55;
@@ -128,6 +142,7 @@ const Case cases[] = {
                    }));
      }},
     {"results of one node", results},
+    {"an exchange of many ranks", wide_exchange},
     {"nodes", [](std::size_t n) { return body("", repeated(n, "barrier\n")); }},
     {"regions", [](std::size_t n) { return body("", repeated(n, "call region(){}\n")); }},
     {"graphs", [](std::size_t n) { return one_rank_graphs(n, "mesh(r=1048576)\n", "(){}"); }},
