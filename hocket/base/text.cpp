@@ -91,7 +91,9 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 
 std::string nearest_hint(std::string_view word, std::span<const std::string_view> candidates) {
   std::string_view best = nearest(word, candidates);
-  return best.empty() ? "" : fmt::format("; nearest is '{}'", best);
+  if (best.empty()) return "";
+  std::string shown = quoted(best);  // names may hold anything; a message is one line
+  return fmt::format("; nearest is '{}'", std::string_view(shown).substr(1, shown.size() - 2));
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

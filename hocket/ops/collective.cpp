@@ -94,22 +94,26 @@ std::vector<Type> infer_broadcast_from(const InferCall& c) {
   return types;
 }
 
-/// How many rows go to (come from) each rank of the group: as written, or equal shares.
-Ints rows_per_rank(const InferCall& c, std::string_view attribute, std::int64_t rows) {
-  std::int64_t size = group_size(c);
-  Ints splits = c.attr<Ints>(attribute);
+/// The rows that splits add up to, one number for each rank of the group; without splits, equal
+/// shares of all rows.
+std::int64_t rows_of(const InferCall& c, std::string_view attribute, std::int64_t rows) {
+  std::int64_t size = group_size(c), total = 0;
+  const Ints& splits = c.attr<Ints>(attribute);
   if (splits.empty()) {
     if (rows % size != 0)
       fail("all_to_all: {} rows, wanted a number that {} divide, or splits", rows,
            count_of(size, "rank"));
-    return Ints(static_cast<std::size_t>(size), rows / size);
+    return rows;
   }
   bool sane = static_cast<std::int64_t>(splits.size()) == size;
-  for (std::int64_t n : splits) sane = sane && n >= 0 && n <= max_elements / size;
+  for (std::int64_t n : splits) {
+    sane = sane && n >= 0 && n <= max_elements / size;
+    total += sane ? n : 0;
+  }
   if (!sane)
     fail("all_to_all: {} {}, wanted one number for each of {}", attribute, dims_text(splits),
          count_of(size, "rank"));
-  return splits;
+  return total;
 }
 
 std::vector<Type> infer_all_to_all(const InferCall& c) {
@@ -118,12 +122,10 @@ std::vector<Type> infer_all_to_all(const InferCall& c) {
   std::vector<Type> types;
   for (const Type* t : c.inputs) {
     if (t->shape.empty()) fail("all_to_all: operand is {}, wanted rows", to_text(*t));
-    Ints send = rows_per_rank(c, "send", t->shape[0]),
-         receive = rows_per_rank(c, "receive", t->shape[0]);
-    std::int64_t sent = std::accumulate(send.begin(), send.end(), std::int64_t{0});
-    if (sent != t->shape[0]) fail("all_to_all: send {} of {}", dims_text(send), to_text(*t));
+    if (rows_of(c, "send", t->shape[0]) != t->shape[0])
+      fail("all_to_all: send {} of {}", dims_text(c.attr<Ints>("send")), to_text(*t));
     Type result = t->in_flight();
-    result.shape[0] = std::accumulate(receive.begin(), receive.end(), std::int64_t{0});
+    result.shape[0] = rows_of(c, "receive", t->shape[0]);
     types.push_back(result);
   }
   return types;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "hocket/base/error.h"
+#include "hocket/base/text.h"
 #include "hocket/ops/element.h"
 #include "hocket/ops/infer.h"
 #include "hocket/ops/kernel.h"
@@ -84,7 +85,7 @@ std::vector<Type> infer_scatter(const InferCall& c) {
          to_text(Type{x.dtype, false, index.shape}));
   const auto& way = c.attr<std::string>("reduce");
   if (std::ranges::find(scatter_ways, way) == std::end(scatter_ways))
-    fail("scatter: unknown reduction \"{}\", wanted replace, sum, product, min or max", way);
+    fail("scatter: unknown reduction {}, wanted replace, sum, product, min or max", quoted(way));
   if (way != "replace" && x.dtype == DType::boolean)
     fail("scatter: {} of {}, wanted numbers", way, to_text(x));
   return {x};

@@ -145,6 +145,7 @@ Values expand_layer_norm(ExpandCall& c) {
 
 std::vector<Type> infer_layer_norm_grad(const InferCall& c) {
   const Type &dy = *c.inputs[0], &x = *c.inputs[1];
+  if (dy != x) fail("{}: gradient is {}, x is {}", c.op.name, to_text(dy), to_text(x));
   require_floats(c, x);
   std::size_t over = trailing(c);
   Type weight{x.dtype, false, last_dims(x.shape, over)},
@@ -187,6 +188,7 @@ Values expand_rms_norm(ExpandCall& c) {
 
 std::vector<Type> infer_rms_norm_grad(const InferCall& c) {
   const Type &dy = *c.inputs[0], &x = *c.inputs[1];
+  if (dy != x) fail("{}: gradient is {}, x is {}", c.op.name, to_text(dy), to_text(x));
   require_floats(c, x);
   std::size_t over = trailing(c);
   Type weight{x.dtype, false, last_dims(x.shape, over)};
