@@ -9,6 +9,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -144,9 +145,9 @@ class Worker {
   void run(std::string input, bool keep) {
     ++run_;
     Outcome outcome;
-    auto start = Clock::now();
+    std::clock_t start = std::clock();  // processor time: whoever else runs here does not count
     std::string failure = guarded(input, outcome);
-    slowest_ = std::max(slowest_, seconds_since(start));
+    slowest_ = std::max(slowest_, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
     if (!failure.empty()) return note_failure(std::move(input), failure);
     accepted_runs_ += outcome.accepted ? 1 : 0;
     if (is_new(outcome.behaviour) || keep)
