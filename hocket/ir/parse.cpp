@@ -212,6 +212,8 @@ class Parser {
         statement(b);
       }
     }
+    if (max_channel - b.highest_channel < std::ssize(b.without_channel))
+      lex_.fail_at(lex_.position(), fmt::format("no channel is left above {}", b.highest_channel));
     for (NodeId n : b.without_channel) b.graph.set_attribute(n, "channel", ++b.highest_channel);
   }
 

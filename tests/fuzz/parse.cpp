@@ -106,11 +106,15 @@ Outcome check(std::string_view text) {
   return {true, std::move(features)};
 }
 
-/// A golden file holds what goes in and what comes out.
-void add_golden(std::vector<std::string>& texts, const std::string& file) {
-  std::size_t middle = file.find("\n===\n");
-  texts.push_back(file.substr(0, middle));
-  if (middle != file.npos) texts.push_back(file.substr(middle + 5));
+/// A golden file holds what goes in and what comes out, a corpus file any number of texts.
+void add_texts(std::vector<std::string>& texts, std::string_view file) {
+  constexpr std::string_view line = "\n===\n";
+  for (;;) {
+    std::size_t end = file.find(line);
+    texts.emplace_back(file.substr(0, end));
+    if (end == file.npos) return;
+    file.remove_prefix(end + line.size());
+  }
 }
 
 /// The samples of the ops hold a program each, from `graph` or `mesh` to a closing brace.
@@ -129,7 +133,7 @@ std::vector<std::string> corpus() {
   std::vector<std::string> texts;
   const std::string source = HOCKET_SOURCE_DIR;
   for (const char* folder : {"/tests/golden", "/tests/fuzz/parse", "/examples"})
-    for (const std::string& file : read_corpus(source + folder, ".hkt")) add_golden(texts, file);
+    for (const std::string& file : read_corpus(source + folder, ".hkt")) add_texts(texts, file);
   for (const std::string& file : read_corpus(source + "/tests/ops", ".txt"))
     add_samples(texts, file);
   testing::Random random(1);
