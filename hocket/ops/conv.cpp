@@ -54,8 +54,12 @@ std::size_t require_window(const InferCall& c, const Type& image, const Type& we
   require_list(c, "stride", rank - 2, 1);
   require_list(c, "padding", rank - 2, 0);
   require_list(c, "dilation", rank - 2, 1);
-  if (c.attr<std::int64_t>("groups") < 1)
-    fail("{}: {} groups", c.op.name, c.attr<std::int64_t>("groups"));
+  auto groups = c.attr<std::int64_t>("groups");
+  if (groups < 1 || groups > (1 << 20)) fail("{}: {} groups", c.op.name, groups);
+  // A tensor without elements may have a dimension of any size; what is computed from it must fit.
+  for (const Type* t : {&image, &weight})
+    for (std::int64_t size : t->shape)
+      if (size > std::int64_t{1} << 40) fail("{}: {} is too large", c.op.name, to_text(*t));
   return rank - 2;
 }
 

@@ -136,8 +136,8 @@ void run_pad(KernelCall& c) {
         common;
   std::int64_t from = 0, to = 0;
   for (std::size_t i = 0; i < low.size(); ++i) {
-    std::int64_t cut = std::max<std::int64_t>(0, -low[i]),
-                 shift = std::max<std::int64_t>(0, low[i]);
+    std::int64_t cut = std::clamp<std::int64_t>(-low[i], 0, x.type().shape[i]),
+                 shift = std::clamp<std::int64_t>(low[i], 0, out.type().shape[i]);
     std::int64_t left = std::min(x.type().shape[i] - cut, out.type().shape[i] - shift);
     common.push_back(std::max<std::int64_t>(0, left));
     from += cut * from_strides[i];

@@ -1,0 +1,1 @@
+#include "hocket/frontend/import.h"

@@ -1,0 +1,36 @@
+#pragma once
+// The values that come with a step: where its state starts, what it is fed, what must come out.
+
+#include <string>
+#include <vector>
+
+#include "hocket/ir/program.h"
+
+namespace hocket::frontend {
+
+/// Tables are by rank and by input or output of the rank's graph; a tensor that was not recorded is
+/// empty. Ranks with equal values share their bytes.
+struct Recording {
+  std::vector<std::vector<Tensor>> state;                  ///< [rank][input], at the start
+  std::vector<std::vector<std::vector<Tensor>>> batches;   ///< [iteration][rank][input]
+  std::vector<std::vector<std::vector<Tensor>>> expected;  ///< [iteration][rank][output]
+  std::vector<std::vector<Tensor>> final_state;            ///< [rank][input], expected at the end
+
+  bool has_values() const { return !state.empty(); }
+};
+
+/// Where the files of a recording lie; an empty path: there is none.
+struct RecordingFiles {
+  std::string state, batches, expected;
+};
+
+/// Reads what there is. Names are those of the inputs in the text: `w` or `rank0.w` for state,
+/// `iter0.rank0.x` for what is fed, `iter0.rank0.out0` and `final.rank0.w` for what must come out.
+/// Error for a tensor of another type, for one that no rank has, and for unknown names.
+Recording read_recording(const Program& program, const RecordingFiles& files);
+
+/// Writes the files of a recording under the same names.
+void write_recording(const Program& program, const Recording& recording,
+                     const RecordingFiles& files);
+
+}  // namespace hocket::frontend

@@ -1,0 +1,38 @@
+#pragma once
+// Tensors in a file, by name: the safetensors format.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "hocket/ir/tensor.h"
+
+namespace hocket {
+
+/// A file of tensors, memory-mapped and checked whole when opened: reading a tensor copies its
+/// bytes and nothing else.
+class Safetensors {
+ public:
+  Safetensors() = default;
+  /// Error `PATH: what is wrong` for anything that is not such a file.
+  static Safetensors open(const std::string& path);
+  /// From bytes in memory; `where` starts the messages.
+  static Safetensors parse(std::string bytes, const std::string& where);
+
+  /// Every tensor with its type, by name.
+  const std::map<std::string, Type, std::less<>>& types() const;
+  bool contains(std::string_view name) const { return types().contains(name); }
+  /// Error naming the file when there is no such tensor.
+  Tensor load(std::string_view name) const;
+
+ private:
+  struct Data;
+  std::shared_ptr<const Data> data_;
+};
+
+/// Writes a file whole or not at all, tensors in the order of their names.
+void write_safetensors(const std::string& path,
+                       const std::map<std::string, Tensor, std::less<>>& tensors);
+
+}  // namespace hocket

@@ -1,0 +1,41 @@
+#pragma once
+// A training step as a loop: one body, and what one iteration hands to the next.
+
+#include <string>
+#include <vector>
+
+#include "hocket/ir/graph.h"
+
+namespace hocket {
+
+/// A value that lives across iterations: read as `state`, replaced by `next` when the body ends.
+struct Carry {
+  Value state;
+  Value next;  ///< the state itself when the body keeps it
+  StateKind kind = StateKind::buffer;
+  std::vector<std::string> names;  ///< in the source
+
+  bool changes() const { return next != state; }
+};
+
+/// A checked view of a graph as the body of a loop. The graph holds everything; this names it.
+class IterGraph {
+ public:
+  /// Throws Error when a next value has another type than its state.
+  explicit IterGraph(const Graph& body);
+
+  const Graph& body() const { return *body_; }
+  /// In the order of the inputs.
+  const std::vector<Carry>& carries() const { return carries_; }
+  /// Inputs that are given anew for each iteration, in order.
+  const std::vector<Value>& fed() const { return fed_; }
+  /// The carry known by this source name or name in the text, none when there is none.
+  const Carry* find(std::string_view name) const;
+
+ private:
+  const Graph* body_;
+  std::vector<Carry> carries_;
+  std::vector<Value> fed_;
+};
+
+}  // namespace hocket
