@@ -1,0 +1,93 @@
+#pragma once
+// Tensors of the source: storages seen through views, and who sees which write.
+//
+// The source writes in place; our graph has values only. A storage therefore remembers the value of
+// its whole contents now; a view remembers how it is read from the tensor it was taken of. A write
+// through a view puts the new part back into the storage and makes every other view stale; a stale
+// view is read anew when somebody asks for it, at the place where he asks.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hocket/ir/graph.h"
+
+namespace hocket::frontend {
+
+using TensorId = std::uint32_t;
+
+/// One step from a tensor to a view of it.
+struct View {
+  /// reshape, permute, slice or broadcast, with its attributes; none: only `read` knows.
+  const Op* op = nullptr;
+  Attributes attributes = {};
+  /// A view that can be read but not written through.
+  std::function<Value(At, Value)> read = nullptr;
+};
+
+class Storages {
+ public:
+  explicit Storages(Graph& graph) : graph_(graph) {}
+
+  /// A storage of its own that holds this value, which may be in flight.
+  TensorId fresh(Value v);
+  /// A storage whose contents are not defined before it is written whole.
+  TensorId undefined(const Type& type);
+  /// A tensor that shares the storage of `of`.
+  TensorId view(At at, TensorId of, View step);
+
+  const Type& type(TensorId t) const { return tensors_[t].type; }
+  /// In elements, as the source laid it out.
+  const Ints& strides(TensorId t) const { return tensors_[t].strides; }
+  void set_strides(TensorId t, Ints strides) { tensors_[t].strides = std::move(strides); }
+  bool shares_storage(TensorId a, TensorId b) const {
+    return tensors_[a].storage == tensors_[b].storage;
+  }
+  bool in_flight(TensorId t) const { return storage(t).value && is_pending(storage(t).value); }
+  bool defined(TensorId t) const { return bool(storage(t).value); }
+  std::uint32_t version(TensorId t) const { return storage(t).version; }
+
+  /// The value seen through `t` now. Error when it is in flight or was never written.
+  Value read(At at, TensorId t);
+  /// All of `t` becomes v, which has its type or is that in flight, and everything that shares its
+  /// storage sees it.
+  void write(At at, TensorId t, Value v);
+  /// Waits for what is in flight in the storage of `t`; nothing where nothing is.
+  void wait(At at, TensorId t);
+
+ private:
+  struct Storage {
+    Value value;
+    std::uint32_t version = 0;
+    TensorId whole = 0;  // the tensor that is all of it
+  };
+  struct Tensor {
+    std::uint32_t storage = 0;
+    std::optional<TensorId> of;  // what it is a view of
+    View step;
+    Type type;
+    Ints strides;
+    Value value;  // as read when the storage had this version
+    std::uint32_t version = 0;
+  };
+
+  const Storage& storage(TensorId t) const { return storages_[tensors_[t].storage]; }
+  bool is_pending(Value v) const { return graph_.type(v).pending; }
+  TensorId add(Tensor t);
+  Value apply(At at, const View& step, Value v);
+  Value put_back(At at, const View& step, Value whole, Value part);
+
+  Graph& graph_;
+  std::vector<Storage> storages_;
+  std::vector<Tensor> tensors_;
+};
+
+/// Row-major strides of a shape.
+Ints contiguous_strides(const Shape& shape);
+bool is_contiguous(const Shape& shape, const Ints& strides);
+/// Whether a tensor laid out like this can be seen under another shape without being copied.
+bool can_view(const Shape& shape, const Ints& strides, const Shape& wanted);
+
+}  // namespace hocket::frontend
