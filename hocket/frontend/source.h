@@ -2,6 +2,7 @@
 // What an importer reads before it translates: the graph of the source, calls of foreign operators
 // on named values, the same whichever file it came from.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -79,6 +80,10 @@ struct Source {
   std::map<std::string, std::vector<std::vector<int>>, std::less<>> groups;
   /// The graph will be differentiated: `detach` means something.
   bool differentiable = false;
+
+  bool has_paths() const {
+    return std::ranges::any_of(nodes, [](const SourceNode& n) { return !n.path.empty(); });
+  }
 };
 
 }  // namespace hocket::frontend
