@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include "hocket/base/error.h"
@@ -171,14 +172,13 @@ class Scanner {
   }
 
   bool fits(std::size_t start, bool whole) {
-    std::string_view text = text_.substr(start, at_ - start);
+    std::string text(text_.substr(start, at_ - start));
     const char* end = text.data() + text.size();
     std::int64_t i = 0;
     std::uint64_t u = 0;
-    double d = 0;
     bool good = whole ? std::from_chars(text.data(), end, i).ec == std::errc{} ||
                             std::from_chars(text.data(), end, u).ec == std::errc{}
-                      : std::from_chars(text.data(), end, d).ec == std::errc{} || d == 0;
+                      : std::isfinite(std::strtod(text.c_str(), nullptr));
     if (good) return true;
     fault_ = fmt::format("byte {}: number {} does not fit into 64 bits", start, shown(text));
     return false;

@@ -12,6 +12,7 @@
 #include "hocket/base/mapped_file.h"
 #include "hocket/base/text.h"
 #include "hocket/frontend/json.h"
+#include "hocket/frontend/json_values.h"
 
 // The format: 8 bytes length of the header, little-endian; the header, a JSON object of
 // name: {dtype, shape, data_offsets: [begin, end]} and perhaps __metadata__; the data.
@@ -70,16 +71,7 @@ Type Safetensors::Data::read_type(std::string_view tensor, Json entry) const {
            fmt::format("dtype {}, wanted F64, F32, BF16, F16, I64, I32, I16, I8, U8 or BOOL",
                        shown(dtype)));
   Type type{.dtype = row->dtype};
-  for (Json size : entry.at("shape").array()) {
-    type.shape.push_back(size.integer());
-    if (type.shape.back() < 0)
-      refuse(tensor, fmt::format("size {}, wanted 0 or more", size.integer()));
-    if (type.shape.size() > max_dims)
-      refuse(tensor, fmt::format("more than {} dimensions", max_dims));
-  }
-  if (!count_elements({type.shape.data(), type.shape.size()}))
-    refuse(tensor,
-           fmt::format("shape {} is too large", dims_text({type.shape.data(), type.shape.size()})));
+  type.shape = frontend::read_shape(entry.at("shape"));
   return type;
 }
 
@@ -91,7 +83,8 @@ Range Safetensors::Data::read_range(std::string_view tensor, Json entry, const T
   }
   if (offsets.size() != 2) refuse(tensor, "data_offsets that are no pair");
   auto [begin, end] = std::pair(offsets[0], offsets[1]);
-  if (begin < 0 || end < begin) refuse(tensor, fmt::format("bytes {} to {}", begin, end));
+  if (begin < 0 || end < begin)
+    refuse(tensor, fmt::format("bytes {} to {}, wanted a range", begin, end));
   if (end - begin != type.bytes())
     refuse(tensor, fmt::format("bytes {} to {}, wanted {} for {}", begin, end, type.bytes(),
                                to_text(type)));
