@@ -40,8 +40,27 @@ Returned index(Call& c) {
   return c.build_lists(ops::index, {{x}, i.tensors}, {{"dims", i.dims}})[0];
 }
 
+/// One value wherever a mask over the first dimensions holds: the only use of a mask whose shapes
+/// are known.
+std::optional<Value> masked_put(Call& c, Value x) {
+  const Argument* argument = c.find("indices");
+  const List* list = argument == nullptr ? nullptr : argument->as<List>();
+  if (list == nullptr || list->size() != 1 || (*list)[0].none()) return {};
+  TensorId mask = c.tensor_of((*list)[0], "indices");
+  Value values = c.value("values");
+  if (c.type(mask).dtype != DType::boolean || c.type(values).elements() != 1 ||
+      c.flag("accumulate", false))
+    return {};
+  const Type type = c.type(x);
+  Shape spread = c.type(mask).shape;
+  while (spread.size() < type.shape.size()) spread.push_back(1);
+  Value where = c.broadcast(c.reshape(c.read(mask), spread), type.shape);
+  return c.build(ops::select, {where, c.reshape(c.cast(values, type.dtype), {}), x});
+}
+
 Returned index_put(Call& c) {
   Value x = c.value("self");
+  if (auto masked = masked_put(c, x)) return *masked;
   Indices i = indices(c, c.type(x).shape);
   // The values take the shape that reading there would have.
   std::vector<Value> read{x};
@@ -140,6 +159,24 @@ Returned index_fill(Call& c) {
   return c.build_lists(ops::index_put, {{x}, {fill}, {i}}, {{"dims", Ints{d}}})[0];
 }
 
+Returned take(Call& c) {
+  Value x = c.value("self"), i = c.cast(c.value("index"), DType::i64);
+  x = c.reshape(x, {c.type(x).elements()});
+  return c.build_lists(ops::index, {{x}, {i}}, {{"dims", Ints{0}}})[0];
+}
+
+Returned take_along_dim(Call& c) {
+  Value x = c.value("self"), i = c.cast(c.value("indices"), DType::i64);
+  if (!c.has("dim")) c.refuse("needs a dimension");
+  std::int64_t d = c.dim("dim", c.type(x).shape.size());
+  // All dimensions but one are broadcast together.
+  Shape a = c.type(x).shape, b = c.type(i).shape;
+  if (a.size() != b.size()) c.refuse("the index has another rank");
+  for (std::size_t k = 0; k < a.size(); ++k)
+    if (static_cast<std::int64_t>(k) != d) a[k] = b[k] = std::max(a[k], b[k]);
+  return c.build(ops::gather, {c.broadcast(x, a), c.broadcast(i, b)}, {{"dim", d}});
+}
+
 Returned one_hot(Call& c) {
   Value x = c.value("self");
   std::int64_t classes = c.integer("num_classes", -1);
@@ -171,6 +208,8 @@ constexpr Row table[] = {
     {"aten.index_copy.default", "self dim index source", index_rows_into},
     {"aten.index_fill.int_Scalar", "self dim index value", index_fill},
     {"aten.index_fill.int_Tensor", "self dim index value", index_fill},
+    {"aten.take.default", "self index", take},
+    {"aten.take_along_dim.default", "self indices dim", take_along_dim},
     {"aten.one_hot.default", "self num_classes", one_hot},
 };
 

@@ -20,6 +20,40 @@ Returned binary(Call& c) {
   return c.pointwise(*c.row().op, {c.operand("self"), c.operand("other")});
 }
 
+/// The sign of a bool is itself.
+Returned sign(Call& c) {
+  Value x = c.value("self");
+  return c.type(x).dtype == DType::boolean ? x : c.pointwise(ops::sign, {x});
+}
+
+/// The other one where one is NaN.
+Returned extreme_but_nan(Call& c) {
+  Operand a = c.operand("self"), b = c.operand("other");
+  DType dtype = c.promoted({a, b});
+  Value x = c.plain(a, dtype), y = c.plain(b, dtype), best = c.pointwise(*c.row().op, {x, y});
+  if (!is_float(dtype)) return best;
+  const Shape shape = c.type(best).shape;
+  auto is_nan = [&](Value v) { return c.spread(c.pointwise(ops::ne, {v, v}), shape); };
+  best = c.build(ops::select, {is_nan(x), c.spread(y, shape), best});
+  return c.broadcast(c.build(ops::select, {is_nan(y), c.spread(x, shape), best}), shape);
+}
+
+Returned is_close(Call& c) {
+  Value a = c.value("self"), b = c.value("other");
+  Value equal = c.pointwise(ops::eq, {a, b});
+  if (c.flag("equal_nan", false))
+    equal = c.pointwise(ops::bit_or,
+                        {equal, c.pointwise(ops::bit_and, {c.pointwise(ops::ne, {a, a}),
+                                                           c.pointwise(ops::ne, {b, b})})});
+  Value distance = c.pointwise(ops::abs, {c.pointwise(ops::sub, {a, b})});
+  Value allowed = c.pointwise(
+      ops::add, {c.pointwise(ops::mul, {c.pointwise(ops::abs, {b}), c.real("rtol", 1e-5)}),
+                 c.real("atol", 1e-8)});
+  Value finite = c.pointwise(ops::lt, {distance, infinity});
+  Value near = c.pointwise(ops::bit_and, {finite, c.pointwise(ops::le, {distance, allowed})});
+  return c.pointwise(ops::bit_or, {equal, near});
+}
+
 /// Rounding leaves integers alone.
 Returned rounding(Call& c) {
   Value x = c.value("self");
@@ -98,11 +132,33 @@ Returned fmod(Call& c) {
 
 Returned pow_scalar(Call& c) { return power(c, c.value("self"), c.number("exponent")); }
 
+/// Bit by bit of the exponent; a negative power of an integer is 0 but for 1 and -1.
+Value integer_power(Call& c, Value base, Value exponent) {
+  Shape shape = c.common_shape({base, exponent});
+  base = c.broadcast(base, shape);
+  exponent = c.broadcast(exponent, shape);
+  DType dtype = c.type(base).dtype;
+  Value one = c.scalar(dtype, std::int64_t{1}), result = c.filled(c.type(base), std::int64_t{1});
+  Value square = base;
+  auto odd = [&](Value e) {
+    return c.pointwise(ops::ne, {c.build(ops::bit_and, {e, c.scalar(dtype, std::int64_t{1})}), 0});
+  };
+  for (int bit = 0; bit < 6; ++bit) {
+    Value e = c.build(ops::shift_right, {exponent, c.scalar(dtype, std::int64_t{bit})});
+    result = c.build(ops::select, {odd(e), c.build(ops::mul, {result, square}), result});
+    square = c.build(ops::mul, {square, square});
+  }
+  Value sign = c.build(ops::select, {odd(exponent), base, one});
+  Value unit = c.pointwise(ops::eq, {c.build(ops::abs, {base}), 1});
+  Value inverse = c.build(ops::select, {unit, sign, c.scalar(dtype, std::int64_t{0})});
+  return c.build(ops::select, {c.pointwise(ops::lt, {exponent, 0}), inverse, result});
+}
+
 Returned pow_tensor(Call& c) {
   Operand base = c.operand("self"), exponent = c.operand("exponent");
   DType dtype = c.promoted({base, exponent});
-  if (!is_float(dtype)) c.refuse("an integer to a power that is a tensor");
-  return c.pointwise(ops::pow, {base, exponent});
+  if (is_float(dtype)) return c.pointwise(ops::pow, {base, exponent});
+  return integer_power(c, c.plain(base, dtype), c.plain(exponent, dtype));
 }
 
 // ---- bounds and choices
@@ -330,8 +386,8 @@ constexpr Row table[] = {
     // one op of ours
     {"aten.neg.default", "self", unary, &ops::neg},
     {"aten.abs.default", "self", unary, &ops::abs},
-    {"aten.sign.default", "self", unary, &ops::sign},
-    {"aten.sgn.default", "self", unary, &ops::sign},
+    {"aten.sign.default", "self", sign},
+    {"aten.sgn.default", "self", sign},
     {"aten.positive.default", "self",
      [](Call& c) -> Returned { return c.alias(c.tensor("self")); }},
     {"aten.square.default", "self",
@@ -402,6 +458,9 @@ constexpr Row table[] = {
     {"aten.minimum.default", "self other", binary, &ops::minimum},
     {"aten.max.other", "self other", binary, &ops::maximum},
     {"aten.min.other", "self other", binary, &ops::minimum},
+    {"aten.fmax.default", "self other", extreme_but_nan, &ops::maximum},
+    {"aten.fmin.default", "self other", extreme_but_nan, &ops::minimum},
+    {"aten.isclose.default", "self other rtol atol equal_nan", is_close},
     {"aten.pow.Tensor_Scalar", "self exponent", pow_scalar},
     {"aten.pow.Tensor_Tensor", "self exponent", pow_tensor},
     {"aten.pow.Scalar", "self exponent", pow_tensor},

@@ -75,6 +75,32 @@ Returned any_all(Call& c) {
   return c.cast(y, dtype);
 }
 
+Returned count_nonzero(Call& c) {
+  Value x = c.value("self");
+  Value truth = c.cast(c.pointwise(ops::ne, {x, 0}), DType::i64);
+  return c.reduce(ops::sum, truth, c.dims("dim", c.type(x).shape.size()), false);
+}
+
+Returned nansum(Call& c) {
+  Value x = summand(c, c.value("self"));
+  if (is_float(c.type(x).dtype))
+    x = c.build(ops::select, {c.pointwise(ops::ne, {x, x}), c.scalar(c.type(x).dtype, 0.0), x});
+  return c.reduce(ops::sum, x, c.dims("dim", c.type(x).shape.size()), c.flag("keepdim", false));
+}
+
+Returned aminmax(Call& c) {
+  Value x = c.value("self");
+  Ints dims = c.dims("dim", c.type(x).shape.size());
+  bool keep = c.flag("keepdim", false);
+  return std::vector<Value>{c.reduce(ops::min, x, dims, keep), c.reduce(ops::max, x, dims, keep)};
+}
+
+Returned dist(Call& c) {
+  Value x = c.pointwise(ops::sub, {c.value("self"), c.value("other")});
+  return norm(c, x, c.real("p", 2.0), c.dims("dim", c.type(x).shape.size()), false,
+              c.type(x).dtype);
+}
+
 Returned running(Call& c) {
   Value x = summand(c, c.value("self"));
   std::int64_t d = c.dim("dim", c.type(x).shape.size());
@@ -204,6 +230,11 @@ constexpr Row table[] = {
     {"aten.all.default", "self", any_all, &ops::all_of},
     {"aten.all.dim", "self dim keepdim", any_all, &ops::all_of},
     {"aten.all.dims", "self dim keepdim", any_all, &ops::all_of},
+    {"aten.count_nonzero.default", "self dim", count_nonzero},
+    {"aten.count_nonzero.dim_IntList", "self dim", count_nonzero},
+    {"aten.nansum.default", "self dim keepdim dtype", nansum},
+    {"aten.aminmax.default", "self dim keepdim", aminmax},
+    {"aten.dist.default", "self other p", dist},
     {"aten.cumsum.default", "self dim dtype", running, &ops::cumsum},
     {"aten.cumprod.default", "self dim dtype", running, &ops::cumprod},
     {"aten.var.default", "self unbiased", var},

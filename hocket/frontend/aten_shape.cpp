@@ -329,51 +329,153 @@ Returned unsafe_split_with_sizes(Call& c) {
   return copies(c, std::get<SourceValue>(split_with_sizes(c)));
 }
 
+/// The element of a flat tensor at offset + sum of index * stride, for each index of a shape.
+Value offsets(At at, const Shape& shape, const Ints& strides, std::int64_t offset) {
+  Graph& g = *at.graph;
+  auto make = [&](const Op& op, Named attribute, const Type& type) {
+    return g.result(g.add(at, {.op = &op,
+                               .attributes = Attributes(op, {std::move(attribute)}),
+                               .types = std::span(&type, 1)}));
+  };
+  Type point{DType::i64, false, {}}, all{DType::i64, false, shape};
+  Value sum = make(ops::full, {"value", offset}, all);
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (strides[d] == 0 || shape[d] == 1) continue;
+    Value index = make(ops::iota, {"dim", static_cast<std::int64_t>(d)}, all);
+    sum = ops::add(at, sum, ops::mul(at, index, make(ops::full, {"value", strides[d]}, point)));
+  }
+  return sum;
+}
+
+/// Whether two indices can mean one element. Sorted by stride, each must step over all before it.
+bool overlaps(const Shape& shape, const Ints& strides) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> dims;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1) dims.emplace_back(strides[d], shape[d]);
+  std::ranges::sort(dims);
+  std::int64_t reach = 0;
+  for (auto [stride, size] : dims) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
+/// A view by strides over the elements of x in the order of `flat_dims`.
+SourceValue strided(Call& c, TensorId x, const Ints& flat_dims, const Shape& shape,
+                    const Ints& strides, std::int64_t offset) {
+  const Shape whole = c.type(x).shape;
+  std::int64_t last = offset;
+  bool empty = std::ranges::find(shape, 0) != shape.end();
+  if (shape.size() != strides.size() || offset < 0) c.refuse("strides do not fit the sizes");
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (strides[d] < 0 || shape[d] < 0) c.refuse("has a negative size or stride");
+    last += strides[d] * std::max<std::int64_t>(0, shape[d] - 1);
+  }
+  if (!empty && last >= c.type(x).elements()) c.refuse("reaches beyond the tensor");
+  Ints sizes(shape.begin(), shape.end());
+  auto flat = [=](At at, Value v) {
+    if (!std::ranges::is_sorted(flat_dims)) v = ops::permute(at, {v}, {{"dims", flat_dims}});
+    return ops::reshape(at, {v}, {{"shape", Ints{at.graph->type(v).elements()}}});
+  };
+  auto lists = [](const Op& op, std::initializer_list<Named> named,
+                  std::vector<std::uint32_t> counts) {
+    return Attributes(op, named).with_list_sizes(std::move(counts));
+  };
+  View view;
+  view.read = [=](At at, Value v) {
+    Value inputs[] = {flat(at, v), offsets(at, shape, strides, offset)};
+    return at.graph->result(
+        at.graph->add(at, {.op = &ops::index,
+                           .inputs = inputs,
+                           .attributes = lists(ops::index, {{"dims", Ints{0}}}, {1, 1})}));
+  };
+  if (!overlaps(shape, strides))
+    view.put = [=](At at, Value v, Value part) {
+      Value inputs[] = {flat(at, v), part, offsets(at, shape, strides, offset)};
+      Value put = at.graph->result(
+          at.graph->add(at, {.op = &ops::index_put,
+                             .inputs = inputs,
+                             .attributes = lists(ops::index_put, {{"dims", Ints{0}}}, {1, 1, 1})}));
+      Ints turned, back(flat_dims.size());
+      for (std::size_t i = 0; i < flat_dims.size(); ++i) {
+        turned.push_back(whole[static_cast<std::size_t>(flat_dims[i])]);
+        back[static_cast<std::size_t>(flat_dims[i])] = static_cast<std::int64_t>(i);
+      }
+      put = ops::reshape(at, {put}, {{"shape", turned}});
+      return std::ranges::is_sorted(back) ? put : ops::permute(at, {put}, {{"dims", back}});
+    };
+  return {c.translation().storages.view(c.at(), x, std::move(view)), {}};
+}
+
+/// Strides of the source are over its memory: that of the whole storage, in the order in which its
+/// dimensions lie there.
 Returned as_strided(Call& c) {
   TensorId x = c.tensor("self");
-  const Type& type = c.type(x);
   Shape shape = to_shape(c.ints("size"));
   Ints strides = c.ints("stride");
-  bool whole = c.integer("storage_offset", 0) == 0 && product(c.ints("size")) == type.elements();
-  if (whole && type.shape == shape && c.strides(x) == strides) return c.alias(x);
-  if (whole && is_contiguous(type.shape, c.strides(x)) && is_contiguous(shape, strides))
-    return c.reshape_view(x, shape);
-  c.refuse("strides that are no plain view of the tensor cannot be expressed");
+  TensorId whole = c.translation().storages.whole(x);
+  if (whole != x && !c.has("storage_offset"))
+    c.refuse("strides over a view without a storage offset cannot be expressed");
+  const Shape& sizes = c.type(whole).shape;
+  Ints order = in_order(sizes.size()), own = c.strides(whole);
+  std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+    return own[static_cast<std::size_t>(a)] > own[static_cast<std::size_t>(b)];
+  });
+  Shape laid;
+  Ints steps;
+  for (std::int64_t d : order) {
+    laid.push_back(sizes[static_cast<std::size_t>(d)]);
+    steps.push_back(own[static_cast<std::size_t>(d)]);
+  }
+  if (!is_contiguous(laid, steps)) c.refuse("strides over memory with gaps cannot be expressed");
+  std::int64_t offset = c.integer("storage_offset", 0);
+  bool plain = std::ranges::is_sorted(order) && offset == 0 && is_contiguous(shape, strides);
+  if (plain && product(c.ints("size")) == c.type(whole).elements())
+    return c.reshape_view(whole, shape);
+  return strided(c, whole, order, shape, strides, offset);
+}
+
+SourceValue diagonal_of(Call& c, TensorId x, std::int64_t offset, std::int64_t dim1,
+                        std::int64_t dim2) {
+  const Shape shape = c.type(x).shape;
+  auto a = static_cast<std::size_t>(dim1), b = static_cast<std::size_t>(dim2);
+  if (a == b) c.refuse("wants two different dimensions");
+  std::int64_t down = std::max<std::int64_t>(0, -offset), right = std::max<std::int64_t>(0, offset);
+  std::int64_t length = std::max<std::int64_t>(0, std::min(shape[a] - down, shape[b] - right));
+  Ints own = contiguous_strides(shape), strides;
+  Shape sizes;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d == a || d == b) continue;
+    sizes.push_back(shape[d]);
+    strides.push_back(own[d]);
+  }
+  sizes.push_back(length);
+  strides.push_back(own[a] + own[b]);
+  std::int64_t start = length == 0 ? 0 : down * own[a] + right * own[b];
+  return strided(c, x, in_order(shape.size()), sizes, strides, start);
 }
 
 Returned diagonal(Call& c) {
   TensorId x = c.tensor("self");
+  std::size_t rank = c.type(x).shape.size();
+  return diagonal_of(c, x, c.integer("offset", 0), c.dim("dim1", rank, 0), c.dim("dim2", rank, 1));
+}
+
+/// Windows along a dimension, as a new last one.
+Returned unfold(Call& c) {
+  TensorId x = c.tensor("self");
   const Shape shape = c.type(x).shape;
-  std::int64_t offset = c.integer("offset", 0);
-  std::int64_t a = c.dim("dim1", shape.size(), 0), b = c.dim("dim2", shape.size(), 1);
-  if (a == b) c.refuse("wants two different dimensions");
-  std::int64_t rows = shape[static_cast<std::size_t>(a)],
-               columns = shape[static_cast<std::size_t>(b)];
-  std::int64_t first = std::max<std::int64_t>(0, -offset),
-               second = std::max<std::int64_t>(0, offset);
-  std::int64_t length = std::max<std::int64_t>(0, std::min(rows - first, columns - second));
-  // The two dimensions go to the end and are read as one, in steps of a row and a column.
-  Ints order;
-  for (std::int64_t i = 0; i < std::ssize(shape); ++i)
-    if (i != a && i != b) order.push_back(i);
-  order.push_back(a);
-  order.push_back(b);
-  auto read = [=](At at, Value v) {
-    Graph& g = *at.graph;
-    v = ops::permute(at, {v}, {{"dims", order}});
-    Shape outer = g.type(v).shape;
-    outer.pop_back();
-    outer.pop_back();
-    Ints flat(outer.begin(), outer.end());
-    flat.push_back(rows * columns);
-    v = ops::reshape(at, {v}, {{"shape", flat}});
-    Ints starts(flat.size(), 0), stops = flat, steps(flat.size(), 1);
-    starts.back() = length == 0 ? 0 : first * columns + second;
-    stops.back() = length == 0 ? 0 : starts.back() + (length - 1) * (columns + 1) + 1;
-    steps.back() = columns + 1;
-    return ops::slice(at, {v}, {{"starts", starts}, {"stops", stops}, {"steps", steps}});
-  };
-  return SourceValue{c.translation().storages.view(c.at(), x, {.read = read}), {}};
+  auto d = static_cast<std::size_t>(c.dim("dimension", shape.size()));
+  std::int64_t size = c.integer("size"), step = c.integer("step");
+  if (shape.empty() || size < 0 || step < 1 || size > shape[d]) c.refuse("windows do not fit");
+  Ints strides = contiguous_strides(shape);
+  Shape sizes = shape;
+  sizes[d] = (shape[d] - size) / step + 1;
+  sizes.push_back(size);
+  strides.push_back(strides[d]);
+  strides[d] *= step;
+  return strided(c, x, in_order(shape.size()), sizes, strides, 0);
 }
 
 Returned same(Call& c) { return c.alias(c.tensor("self")); }
@@ -507,6 +609,12 @@ Returned constant_pad(Call& c) {
   return c.build(ops::pad, {x, value}, {{"low", low}, {"high", high}});
 }
 
+Returned pad(Call& c) {
+  if (std::string mode = c.text("mode", "constant"); mode != "constant")
+    c.refuse(fmt::format("pads by mode '{}'", mode));
+  return constant_pad(c);
+}
+
 /// A copy of `whole` in which a view of it was replaced by `piece`.
 Value replaced(Call& c, Value whole, Value piece, SourceValue (*choose)(Call&, TensorId)) {
   Storages& storages = c.translation().storages;
@@ -526,6 +634,15 @@ SourceValue choose_slice(Call& c, TensorId x) {
 
 SourceValue choose_index(Call& c, TensorId x) {
   return selected(c, x, c.dim("dim", c.type(x).shape.size()), c.integer("index"));
+}
+
+SourceValue choose_diagonal(Call& c, TensorId x) {
+  const Shape& shape = c.type(x).shape;
+  return diagonal_of(c, x, c.integer("offset", 0), c.dim("dim1", shape.size(), 0),
+                     c.dim("dim2", shape.size(), 1));
+}
+Returned diagonal_scatter(Call& c) {
+  return replaced(c, c.value("self"), c.value("src"), choose_diagonal);
 }
 
 Returned slice_scatter(Call& c) {
@@ -565,11 +682,6 @@ Returned triangle(Call& c) {
 constexpr Row table[] = {
     {"aten.view.default", "self size", view},
     {"aten._unsafe_view.default", "self size", view},
-    {"aten.view_copy.default", "self size",
-     [](Call& c) -> Returned {
-       Value x = c.value("self");
-       return c.reshape(x, completed(c, c.ints("size"), c.type(x).elements()));
-     }},
     {"aten._reshape_alias.default", "self size stride", view},
     {"aten.reshape.default", "self shape", reshape},
     {"aten.view_as.default", "self other", view_as},
@@ -602,9 +714,11 @@ constexpr Row table[] = {
     {"aten.unbind.int", "self dim", unbind},
     {"aten.unsafe_split.Tensor", "self split_size dim", unsafe_split},
     {"aten.unsafe_split_with_sizes.default", "self split_sizes dim", unsafe_split_with_sizes},
-    {"aten.split_with_sizes_copy.default", "self split_sizes dim", unsafe_split_with_sizes},
     {"aten.as_strided.default", "self size stride storage_offset", as_strided},
     {"aten.diagonal.default", "self offset dim1 dim2", diagonal},
+    {"aten.unfold.default", "self dimension size step", unfold},
+    {"aten.broadcast_to.default", "self size", expand},
+    {"aten.diagonal_scatter.default", "self src offset dim1 dim2", diagonal_scatter},
     {"aten.alias.default", "self", same},
     {"aten.lift.default", "self", same},
     {"aten.lift_fresh.default", "self", same},
@@ -613,8 +727,6 @@ constexpr Row table[] = {
     {"aten.contiguous.default", "self memory_format", contiguous},
     {"aten.clone.default", "self memory_format", copy_of_self},
     {"aten.lift_fresh_copy.default", "self", copy_of_self},
-    {"aten.detach_copy.default", "self", copy_of_self},
-    {"aten.alias_copy.default", "self", copy_of_self},
     {"aten.cat.default", "tensors dim", cat},
     {"aten.concat.default", "tensors dim", cat},
     {"aten.stack.default", "tensors dim", stack},
@@ -624,6 +736,7 @@ constexpr Row table[] = {
     {"aten.flip.default", "self dims", flip},
     {"aten.roll.default", "self shifts dims", roll},
     {"aten.constant_pad_nd.default", "self pad value", constant_pad},
+    {"aten.pad.default", "self pad mode value", pad},
     {"aten.slice_scatter.default", "self src dim start end step", slice_scatter},
     {"aten.select_scatter.default", "self src dim index", select_scatter},
     {"aten.slice_backward.default", "grad_output input_sizes dim start end step", slice_backward},

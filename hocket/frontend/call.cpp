@@ -446,19 +446,22 @@ Shape Call::common_shape(std::span<const Value> values) const {
 Value Call::pointwise(const Op& op, std::span<const Operand> operands, bool to_float) {
   DType dtype = promoted(operands), compute = dtype;
   if (to_float && !is_float(dtype)) dtype = compute = DType::f32;
-  // In 16-bit arithmetic a number or a rank-0 tensor keeps its digits; only the result is rounded.
-  bool arithmetic = &op == &ops::add || &op == &ops::sub || &op == &ops::mul || &op == &ops::div;
-  if (arithmetic && is_float(dtype) && bytes(dtype) == 2)
-    for (const Operand& o : operands)
-      if (!o.value || type(o.value).dtype != dtype) compute = hocket::row(dtype).compute;
+  // In 16-bit products and quotients a second operand that is a number or of rank 0 keeps its
+  // digits, and only the result is rounded; anywhere else operands are rounded first.
+  auto keeps_digits = [&](std::size_t i) {
+    return (&op == &ops::mul || &op == &ops::div) && i == 1 && is_float(dtype) &&
+           bytes(dtype) == 2 && (!operands[i].value || type(operands[i].value).dtype != dtype);
+  };
+  if (operands.size() == 2 && keeps_digits(1)) compute = hocket::row(dtype).compute;
 
   std::vector<Value> values;
   for (const Operand& o : operands)
     if (o.value) values.push_back(o.value);
   Shape shape = common_shape(values);
   SmallVector<Value, 4> inputs;
-  for (const Operand& o : operands) {
-    Value v = plain(o, compute);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    Value v =
+        keeps_digits(i) ? plain(operands[i], compute) : cast(plain(operands[i], dtype), compute);
     inputs.push_back(spread(v, shape));
   }
   Value v = op(at(), std::span<const Value>(inputs.data(), inputs.size()), {});

@@ -1,6 +1,7 @@
 #include "hocket/frontend/import.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "hocket/base/error.h"
@@ -14,10 +15,11 @@ namespace hocket::frontend {
 namespace {
 
 /// A row and how it is meant: `aten.add_.Tensor` is the row of `aten.add.Tensor`, written into its
-/// first argument.
+/// first argument; `aten.view_copy.default` is that of `aten.view.default`, copied.
 struct Found {
   const Row* row = nullptr;
   bool in_place = false;
+  bool copied = false;
 };
 
 class Table {
@@ -29,16 +31,26 @@ class Table {
 
   Found find(std::string_view target) const {
     if (auto it = index_.find(target); it != index_.end()) return {it->second, false};
-    // space.name_.overload
-    std::size_t dot = target.rfind('.');
-    if (dot == target.npos || dot == 0 || target[dot - 1] != '_') return {};
-    std::string plain(target.substr(0, dot - 1));
-    plain += target.substr(dot);
-    auto it = index_.find(plain);
-    return it == index_.end() ? Found{} : Found{it->second, true};
+    std::size_t dot = target.rfind('.');  // space.name.overload
+    if (dot == target.npos) return {};
+    std::string_view name = target.substr(0, dot), overload = target.substr(dot);
+    if (name.ends_with("_copy"))
+      return {find_plain(name.substr(0, name.size() - 5), overload), false, true};
+    if (name.ends_with('_')) return {find_plain(name.substr(0, name.size() - 1), overload), true};
+    return {};
   }
 
  private:
+  const Row* find_plain(std::string_view name, std::string_view overload) const {
+    // In-place forms take their tensor for granted where the others name it.
+    std::vector<std::string> overloads{std::string(overload)};
+    if (overload == ".Tensor") overloads.insert(overloads.end(), {".default", ".Tensor_Tensor"});
+    if (overload == ".Scalar") overloads.emplace_back(".Tensor_Scalar");
+    for (const std::string& o : overloads)
+      if (auto it = index_.find(std::string(name) + o); it != index_.end()) return it->second;
+    return nullptr;
+  }
+
   std::unordered_map<std::string_view, const Row*> index_;
 };
 
@@ -162,7 +174,10 @@ class Importer {
       return;
     }
     if (!node.meta.type) fail("has no tensor type");
-    Value v = graph_.add_input(*node.meta.type, node.name, node.input);
+    InputInfo info = node.input;
+    for (std::string& name : info.names)
+      if (!source_names_.insert(name).second) name += "." + node.name;
+    Value v = graph_.add_input(*node.meta.type, node.name, std::move(info));
     inputs_[i] = v;
     TensorId t = translation_->storages.fresh(v);
     if (!node.meta.strides.empty()) translation_->storages.set_strides(t, node.meta.strides);
@@ -193,11 +208,13 @@ class Importer {
 
   void call(std::size_t i) {
     const SourceNode& node = source_.nodes[i];
-    auto [row, in_place] = found_[i];
+    auto [row, in_place, copied] = found_[i];
     first_new_ = graph_.value_bound();
     Call call(*translation_, node, *row);
     Returned returned = row->translate(call);
-    translation_->values[i] = in_place ? write_back(call, returned) : keep(returned);
+    translation_->values[i] = in_place ? write_back(call, returned)
+                              : copied ? copy_of(std::get<SourceValue>(returned))
+                                       : keep(returned);
     compare_types(translation_->values[i], node.meta);
     name_results(translation_->values[i], node.name);
   }
@@ -209,6 +226,14 @@ class Importer {
     SourceValue all;
     for (Value v : std::get<std::vector<Value>>(returned)) all.list.push_back(own(v));
     return all;
+  }
+
+  /// The same values in storages of their own.
+  SourceValue copy_of(const SourceValue& v) {
+    SourceValue copy;
+    if (v.tensor) copy = own(translation_->storages.read(at(), *v.tensor));
+    for (const SourceValue& item : v.list) copy.list.push_back(copy_of(item));
+    return copy;
   }
 
   SourceValue own(Value v) {
@@ -256,7 +281,8 @@ class Importer {
   /// Our types against those that the file states; also takes over its strides.
   void compare_types(const SourceValue& v, const Meta& meta) {
     if (meta.type) {
-      if (!v.tensor) fail("has no tensor here, the file says {}", to_text(*meta.type));
+      // A result that was masked out has no value here, whatever the file says about it.
+      if (!v.tensor) return;
       const Type& ours = translation_->storages.type(*v.tensor);
       if (ours != *meta.type)
         fail("gives {}, the file says {}", to_text(ours), to_text(*meta.type));
@@ -299,6 +325,7 @@ class Importer {
     const Ref* ref = a.as<Ref>();
     if (ref == nullptr) {
       if (!a.none()) fail("returns something that is no tensor");
+      ++next;  // a place without a value
       return;
     }
     const SourceValue* v = &translation_->values[ref->node];
@@ -308,6 +335,7 @@ class Importer {
 
   void add_output(const SourceValue& v, std::size_t& next) {
     for (const SourceValue& item : v.list) add_output(item, next);
+    if (!v.tensor && v.list.empty()) ++next;
     if (!v.tensor) return;
     translation_->storages.wait(at(), *v.tensor);
     std::string name = next < source_.output_names.size() ? source_.output_names[next]
@@ -358,6 +386,7 @@ class Importer {
   Graph graph_;
   Translation* translation_ = nullptr;
   std::unordered_map<std::size_t, Value> inputs_;  // by source node
+  std::set<std::string> source_names_;
   std::uint32_t first_new_ = 0;
 };
 

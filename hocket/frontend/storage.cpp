@@ -21,7 +21,8 @@ TensorId Storages::fresh(Value v) {
 
 TensorId Storages::undefined(const Type& type) {
   auto s = static_cast<std::uint32_t>(storages_.size());
-  storages_.push_back({.value = {}, .whole = static_cast<TensorId>(tensors_.size())});
+  storages_.push_back(
+      {.value = {}, .unwritten = type.elements(), .whole = static_cast<TensorId>(tensors_.size())});
   return add({.storage = s, .type = type, .value = {}});
 }
 
@@ -29,7 +30,7 @@ TensorId Storages::view(At at, TensorId of, View step) {
   // The value is read at once where it can be, so that the graph keeps the order of the source; its
   // type is inferred in either case.
   Tensor t{.storage = tensors_[of].storage, .of = of, .step = std::move(step)};
-  if (defined(of) && !in_flight(of)) {
+  if (storage(of).value && storage(of).unwritten == 0 && !in_flight(of)) {
     t.value = apply(at, t.step, read(at, of));
     t.version = storage(of).version;
     t.type = graph_.type(t.value);
@@ -54,18 +55,22 @@ Value Storages::apply(At at, const View& step, Value v) {
       at, {.op = step.op, .inputs = std::span(&v, 1), .attributes = step.attributes}));
 }
 
+Value Storages::zeros(At at, const Type& type) {
+  Attribute zero = is_float(type.dtype)     ? Attribute(0.0)
+                   : is_integer(type.dtype) ? Attribute(std::int64_t{0})
+                                            : Attribute(false);
+  return graph_.result(graph_.add(at, {.op = &ops::full,
+                                       .attributes = Attributes(ops::full, {{"value", zero}}),
+                                       .types = std::span(&type, 1)}));
+}
+
 Value Storages::read(At at, TensorId t) {
   const Storage& s = storage(t);
-  if (!s.value && tensors_[t].type.elements() == 0) {
-    const Type& type = tensors_[t].type;
-    Attribute zero = is_float(type.dtype)     ? Attribute(0.0)
-                     : is_integer(type.dtype) ? Attribute(std::int64_t{0})
-                                              : Attribute(false);
-    return graph_.result(graph_.add(at, {.op = &ops::full,
-                                         .attributes = Attributes(ops::full, {{"value", zero}}),
-                                         .types = std::span(&type, 1)}));
-  }
-  if (!s.value) fail("reads memory that nobody has written yet");
+  if (!s.value && tensors_[t].type.elements() == 0) return zeros(at, tensors_[t].type);
+  // What was just written whole is known, whatever else of its storage is not.
+  bool known = s.unwritten == 0 || (tensors_[t].value && tensors_[t].version == s.version);
+  if (!s.value || !known) fail("reads memory that nobody has written yet");
+  if (s.unwritten > 0) return tensors_[t].value;
   if (is_pending(s.value)) fail("reads a value in flight that was not waited for");
   // Up to the nearest tensor that is not stale, and down again; chains of views may be long.
   std::vector<TensorId> stale;
@@ -87,6 +92,12 @@ void Storages::write(At at, TensorId t, Value v) {
   Storage& s = storages_[tensors_[t].storage];
   if (graph_.type(v).ready() != tensors_[t].type)
     fail("writes {} into {}", to_text(graph_.type(v)), to_text(tensors_[t].type));
+  // A part of unwritten memory goes into zeros, which nobody may read before all is written.
+  // Parts are taken to be apart from each other.
+  std::int64_t elements = tensors_[t].type.elements();
+  if (!s.value && tensors_[t].of) s.value = zeros(at, tensors_[s.whole].type);
+  std::int64_t left = tensors_[t].of ? std::max<std::int64_t>(0, s.unwritten - elements) : 0;
+  s.unwritten = 0;
   // From the part to the whole, each tensor on the way holding its new value.
   std::vector<std::pair<TensorId, Value>> values{{t, v}};
   while (tensors_[t].of) {
@@ -96,8 +107,10 @@ void Storages::write(At at, TensorId t, Value v) {
     values.emplace_back(t = of, v);
   }
   s.value = v;
+  s.unwritten = left;
   ++s.version;
   for (auto [tensor, value] : values) {
+    if (left > 0 && tensor != values[0].first) continue;
     tensors_[tensor].value = value;
     tensors_[tensor].version = s.version;
   }
@@ -171,6 +184,7 @@ Value Storages::put_back(At at, const View& step, Value whole, Value part) {
   if (step.op == &ops::broadcast && graph_.type(part).elements() == type.elements())
     return ops::reshape(at, {part}, {{"shape", Ints(type.shape.begin(), type.shape.end())}});
   if (step.op == &ops::broadcast) fail("writes through expand, where elements share their memory");
+  if (step.put) return step.put(at, whole, part);
   fail("writes through a view that can only be read");
 }
 

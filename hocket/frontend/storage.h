@@ -23,8 +23,10 @@ struct View {
   /// reshape, permute, slice, broadcast or stop_gradient; none: only `read` knows.
   const Op* op = nullptr;
   Attributes attributes = {};
-  /// A view that can be read but not written through.
-  std::function<Value(At, Value)> read = nullptr;
+  /// How any other view is read from the whole, and put back into it; without `put` it cannot be
+  /// written through.
+  std::function<Value(At, Value whole)> read = nullptr;
+  std::function<Value(At, Value whole, Value part)> put = nullptr;
 };
 
 class Storages {
@@ -46,7 +48,8 @@ class Storages {
     return tensors_[a].storage == tensors_[b].storage;
   }
   bool in_flight(TensorId t) const { return storage(t).value && is_pending(storage(t).value); }
-  bool defined(TensorId t) const { return bool(storage(t).value); }
+  /// The tensor that is all of its storage.
+  TensorId whole(TensorId t) const { return storage(t).whole; }
 
   /// The value last seen through `t`, stale or in flight; none for one that was never seen.
   Value last_seen(TensorId t) const { return tensors_[t].value; }
@@ -61,6 +64,7 @@ class Storages {
  private:
   struct Storage {
     Value value;
+    std::int64_t unwritten = 0;  // elements whose contents are not defined yet
     std::uint32_t version = 0;
     TensorId whole = 0;  // the tensor that is all of it
   };
@@ -78,6 +82,7 @@ class Storages {
   bool is_pending(Value v) const { return graph_.type(v).pending; }
   TensorId add(Tensor t);
   Value apply(At at, const View& step, Value v);
+  Value zeros(At at, const Type& type);
   Value put_back(At at, const View& step, Value whole, Value part);
 
   Graph& graph_;
