@@ -53,6 +53,39 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
+std::string shown(std::string_view name) {
+  constexpr std::size_t longest = 100;
+  std::size_t end = std::min(name.size(), longest);
+  // Not within a character: a message stays readable where the name was.
+  while (end < name.size() && end > longest - 4 && (name[end] & 0xc0) == 0x80) --end;
+  std::string out = quoted(name.substr(0, end));
+  if (end < name.size()) out.insert(out.size() - 1, "...");
+  out.front() = out.back() = '\'';
+  return out;
+}
+
+std::size_t utf8_length(std::string_view text) {
+  auto byte = [&](std::size_t i) { return i < text.size() ? text[i] & 0xff : 0; };
+  int first = byte(0);
+  if (text.empty() || (first >= 0x80 && first < 0xc2) || first > 0xf4) return 0;
+  std::size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  // Longer than needed, half of a surrogate pair, beyond the last character.
+  if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f)) return 0;
+  if ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f)) return 0;
+  return length;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 namespace {
 
 /// Edit distance with swaps of neighbours counted as one.

@@ -1,6 +1,7 @@
 #pragma once
 // Words and numbers as the language writes them, and the nearest word to a misspelt one.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,6 +18,12 @@ void append_number(std::string& out, std::int64_t value);
 /// The string in double quotes, with `\"`, `\\`, `\n` and `\xNN` for other control bytes.
 void append_quoted(std::string& out, std::string_view text);
 std::string quoted(std::string_view text);
+/// A name from elsewhere for a message: `'name'`, on one line, with a long one cut short.
+std::string shown(std::string_view name);
+
+/// Bytes of the UTF-8 character that `text` starts with, 0 when it starts with none.
+std::size_t utf8_length(std::string_view text);
+bool is_utf8(std::string_view text);
 
 /// The candidate with the smallest edit distance to `word`, or "" when none is near.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);

@@ -38,14 +38,25 @@ struct Arguments {
   OptVerb opt;
   CheckVerb check;
   ListVerb list;
-  CLI::App *opt_verb = nullptr, *check_verb = nullptr, *list_verb = nullptr;
+  RunVerb run_options;
+  ImportVerb import_options;
+  ShowVerb show_options;
+  CLI::App *run_verb = nullptr, *import_verb = nullptr, *opt_verb = nullptr, *check_verb = nullptr,
+           *show_verb = nullptr, *list_verb = nullptr;
 
   Arguments() {
     app.name("hocket");
     app.set_version_flag("--version", "hocket " HOCKET_VERSION);
     app.require_subcommand(1);
     app.footer(
-        "A program is a text: see docs/language.md, or start with an example:\n"
+        "A source (SRC) is a training step captured from PyTorch (a folder with graph.json), a "
+        "model saved by\n"
+        "torch.export (model.pt2 or its folder), or a program as text (.hkt, see "
+        "docs/language.md).\n"
+        "  hocket run examples/mlp --check                   does it compute what PyTorch "
+        "computed?\n"
+        "  hocket import examples/mlp -o mlp.hkt             what does it look like as a program?\n"
+        "  hocket show examples/mlp                          what is in it?\n"
         "  hocket check examples/step.hkt                    is it well formed?\n"
         "  hocket opt examples/step.hkt                      what do the default passes make of "
         "it?\n"
@@ -56,8 +67,52 @@ struct Arguments {
         "said in one\n"
         "line; 3 the run failed; 4 a bug in hocket.");
 
+    run_verb = app.add_subcommand("run", "runs a step on its ranks and says what came out");
+    run_verb->add_option("SRC", run_options.source, "the step to run")->required();
+    run_verb->add_option("--passes", run_options.passes, "passes to run first")
+        ->capture_default_str();
+    run_verb
+        ->add_option("--backend", run_options.backend,
+                     "library: fast products and convolutions; reference: plain kernels")
+        ->capture_default_str();
+    run_verb->add_option("--threads", run_options.threads, "compute threads of each rank")
+        ->capture_default_str();
+    run_verb->add_option("--ranks", run_options.ranks,
+                         "how many ranks; default: as many as the source is for");
+    run_verb->add_option("--iters", run_options.iterations,
+                         "how many iterations; default: as many as batches were recorded, else 1");
+    run_verb->add_option("--random-inputs", run_options.random_inputs,
+                         "make up state and inputs from this seed");
+    run_verb->add_flag("--check", run_options.check,
+                       "compare with the values that came with the source");
+    run_verb->add_flag("--json", run_options.json, "print one JSON object instead of a table");
+    run_verb->add_flag("--quiet", run_options.quiet, "print nothing but errors");
+    run_verb->footer(
+        "Ends with the digest of all outputs and of the state that is left: equal digests, equal "
+        "bits.\n"
+        "With --check it exits with 1 when a value is wrong, and names the worst tensor.");
+
+    import_verb = app.add_subcommand("import", "turns a source into a program as text");
+    import_verb->add_option("SRC", import_options.source, "the source to read")->required();
+    import_verb
+        ->add_option("-o", import_options.output,
+                     "where to write OUT.hkt, with OUT.state.safetensors and so on beside it; "
+                     "without it the text is printed")
+        ->type_name("OUT.hkt");
+    import_verb->add_flag("--remarks", import_options.remarks, "say what the importer noticed");
+    import_verb->footer("docs/importing.md says what can be imported and how to read a refusal.");
+
+    show_verb = app.add_subcommand("show", "what is in a source");
+    show_verb->add_option("SRC", show_options.source, "the source to look at")->required();
+    show_verb->add_option("--around", show_options.around,
+                          "draw what is near this value (%name) as DOT instead");
+    show_verb->add_option("--distance", show_options.distance, "how near, in nodes")
+        ->capture_default_str();
+    show_verb->footer("Draw it: hocket show SRC --around %loss | dot -Tsvg > loss.svg");
+
     opt_verb = app.add_subcommand("opt", "prints a program after passes");
-    opt_verb->add_option("SRC", opt.source, "a .hkt text; - reads standard input")->required();
+    opt_verb->add_option("SRC", opt.source, "the source; - reads a .hkt text from standard input")
+        ->required();
     opt_verb
         ->add_option("--passes", opt.passes,
                      "passes to run, as in dead-nodes,fold; none for no pass")
@@ -73,7 +128,7 @@ struct Arguments {
     opt_verb->footer(pass_list_help());
 
     check_verb = app.add_subcommand("check", "verifies programs");
-    check_verb->add_option("FILE", check.sources, "one or more .hkt texts")->required();
+    check_verb->add_option("FILE", check.sources, "one or more sources")->required();
     check_verb->footer(
         "Prints a line for each good program; for a bad one, where and what, and exits with 2.");
 
@@ -84,6 +139,9 @@ struct Arguments {
   }
 
   int run() {
+    if (*run_verb) return hocket::cli::run(run_options);
+    if (*import_verb) return import_step(import_options);
+    if (*show_verb) return hocket::cli::show(show_options);
     if (*opt_verb) return hocket::cli::opt(opt);
     if (*check_verb) return hocket::cli::check(check);
     return hocket::cli::list(list);
@@ -96,7 +154,7 @@ int usage_error(const Arguments& arguments, const CLI::ParseError& e, int argc, 
   std::string verb =
       arguments.app.get_subcommands().empty() ? "" : arguments.app.get_subcommands()[0]->get_name();
   if (verb.empty() && argc > 1 && argv[1][0] != '-') {
-    std::vector<std::string_view> known{"opt", "check", "list"};
+    std::vector<std::string_view> known{"run", "import", "show", "opt", "check", "list"};
     what = fmt::format("unknown command '{}'{}", argv[1], nearest_hint(argv[1], known));
   }
   std::ranges::replace(what, '\n', ' ');
@@ -104,7 +162,7 @@ int usage_error(const Arguments& arguments, const CLI::ParseError& e, int argc, 
   return 2;
 }
 
-int run(int argc, char** argv) {
+int parse_and_run(int argc, char** argv) {
   Arguments arguments;
   try {
     arguments.app.parse(argc, argv);
@@ -121,7 +179,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return hocket::cli::run(argc, argv);
+    return hocket::cli::parse_and_run(argc, argv);
   } catch (const hocket::Error& e) {
     fmt::print(stderr, "hocket: {}\n", e.what());
     return 2;

@@ -9,14 +9,11 @@
 #include "hocket/ir/print.h"
 
 namespace hocket::cli {
-namespace {
 
 void show(const Remark& r) {
   fmt::print(stderr, "remark: {}{}{}: {}: {}\n", r.pass, r.pass.empty() ? "" : ": ", r.where,
              r.what, r.why);
 }
-
-}  // namespace
 
 int opt(const OptVerb& verb) {
   CompileOptions options;

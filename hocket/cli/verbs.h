@@ -1,8 +1,12 @@
 #pragma once
 // The verbs of the command line, as functions of plain options.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "hocket/base/remark.h"
 
 namespace hocket::cli {
 
@@ -22,10 +26,38 @@ struct CheckVerb {
 };
 int check(const CheckVerb& options);
 
+struct RunVerb {
+  std::string source;
+  std::string passes = "default";
+  std::string backend = "library";
+  int threads = 1;
+  std::optional<std::int64_t> ranks, iterations;
+  std::optional<std::uint64_t> random_inputs;
+  bool check = false, json = false, quiet = false;
+};
+int run(const RunVerb& options);
+
+struct ImportVerb {
+  std::string source;
+  std::string output;
+  bool remarks = false;
+};
+int import_step(const ImportVerb& options);
+
+struct ShowVerb {
+  std::string source;
+  std::string around;
+  int distance = 2;
+};
+int show(const ShowVerb& options);
+
 struct ListVerb {
   std::string what;
 };
 int list(const ListVerb& options);
+
+/// One line on standard error.
+void show(const Remark& remark);
 
 /// Writes to standard output; Error when it cannot take everything.
 void print(const std::string& text);

@@ -1,19 +1,162 @@
 #include "hocket/driver/load.h"
 
+#include <chrono>
+#include <filesystem>
+
 #include "hocket/base/error.h"
 #include "hocket/base/file.h"
+#include "hocket/frontend/capture.h"
+#include "hocket/frontend/import.h"
+#include "hocket/frontend/pt2.h"
+#include "hocket/frontend/replicas.h"
+#include "hocket/frontend/safetensors.h"
 #include "hocket/ir/parse.h"
+#include "hocket/ir/print.h"
+#include "hocket/ir/verify.h"
 #include "hocket/ops/ops.h"
 
 namespace hocket {
+namespace {
 
-Program load(const std::string& source) {
-  std::string text = read_file(source);
-  try {
-    return parse(text, ops::all());
-  } catch (const Error& e) {
-    fail("{}: {}", source == "-" ? "standard input" : source, e.what());
+namespace fs = std::filesystem;
+
+std::string existing(const fs::path& path) { return fs::exists(path) ? path.string() : ""; }
+
+/// Seconds since it was made.
+class Clock {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::map<std::string, Tensor, std::less<>> load_all(const std::string& path) {
+  Safetensors file = Safetensors::open(path);
+  std::map<std::string, Tensor, std::less<>> all;
+  for (const auto& [name, type] : file.types()) all.emplace(name, file.load(name));
+  return all;
+}
+
+void take(Step& step, frontend::Imported imported) {
+  step.program = std::move(imported.program);
+  step.remarks = std::move(imported.remarks);
+  step.nodes = static_cast<std::int64_t>(imported.nodes);
+  step.collectives = static_cast<std::int64_t>(imported.collectives);
+  try {
+    verify(step.program);
+  } catch (const Error& e) {
+    internal_fail("{}: the importer built a broken graph: {}", step.source, e.what());
+  }
+}
+
+std::string strip_text_ending(const std::string& path) {
+  return path.ends_with(".hkt") ? path.substr(0, path.size() - 4) : path;
+}
+
+void load_text(Step& step, bool values) {
+  const std::string& path = step.source;
+  std::string text = read_file(path);
+  Clock clock;
+  try {
+    step.program = parse(text, ops::all());
+  } catch (const Error& e) {
+    fail("{}: {}", path == "-" ? "standard input" : path, e.what());
+  }
+  step.import_seconds = clock.seconds();
+  for (const Graph& g : step.program.graphs)
+    for (NodeId n : g.nodes()) {
+      ++step.nodes;
+      step.collectives += g[n].op->starts ? 1 : 0;
+    }
+  if (path == "-") return;
+  if (std::string file = existing(constants_beside(path)); !file.empty()) {
+    auto constants = load_all(file);
+    step.program.constants.insert(constants.begin(), constants.end());
+  }
+  if (values) step.recording = frontend::read_recording(step.program, files_beside(path));
+}
+
+void load_capture(Step& step, const fs::path& graph, bool values) {
+  std::string text = read_file(graph.string());
+  fs::path folder = graph.parent_path();
+  Clock clock;
+  frontend::Source source = frontend::read_capture(text, graph.string());
+  if (std::string file = existing(folder / "constants.safetensors"); !file.empty())
+    for (auto& [name, tensor] : load_all(file)) source.constants.emplace(name, tensor);
+  take(step, frontend::translate(source));
+  step.import_seconds = clock.seconds();
+  if (!values) return;
+  step.recording =
+      frontend::read_recording(step.program, {existing(folder / "state.safetensors"),
+                                              existing(folder / "batches.safetensors"),
+                                              existing(folder / "expected.safetensors")});
+  for (Remark& r : frontend::differing_replicas(step.program, step.recording))
+    step.remarks.push_back(std::move(r));
+}
+
+void load_archive(Step& step, const fs::path& file, bool values) {
+  Clock clock;
+  frontend::Pt2 archive = frontend::read_pt2(file.string());
+  take(step, frontend::translate(archive.source));
+  step.import_seconds = clock.seconds();
+  fs::path folder = file.parent_path();
+  if (values)
+    step.recording = frontend::read_recording(step.program, archive.tensors,
+                                              existing(folder / "inputs.safetensors"),
+                                              existing(folder / "expected.safetensors"));
+}
+
+Step load_any(const std::string& source, bool values) {
+  Step step;
+  step.source = source;
+  fs::path path(source);
+  if (source != "-" && fs::is_directory(path)) {
+    bool capture = fs::exists(path / "graph.json"), archive = fs::exists(path / "model.pt2");
+    if (capture && archive) fail("{}: has both graph.json and model.pt2; name one", source);
+    if (!capture && !archive) fail("{}: a folder without graph.json or model.pt2", source);
+    path /= capture ? "graph.json" : "model.pt2";
+  }
+  if (path.extension() == ".json")
+    load_capture(step, path, values);
+  else if (path.extension() == ".pt2")
+    load_archive(step, path, values);
+  else
+    load_text(step, values);
+  return step;
+}
+
+}  // namespace
+
+Step load_step(const std::string& source) { return load_any(source, true); }
+
+Program load(const std::string& source) { return load_any(source, false).program; }
+
+frontend::RecordingFiles files_beside(const std::string& text_path) {
+  std::string stem = strip_text_ending(text_path);
+  return {existing(stem + ".state.safetensors"), existing(stem + ".batches.safetensors"),
+          existing(stem + ".expected.safetensors")};
+}
+
+std::string constants_beside(const std::string& text_path) {
+  return strip_text_ending(text_path) + ".constants.safetensors";
+}
+
+void save_step(const Step& step, const std::string& text_path) {
+  std::string stem = strip_text_ending(text_path);
+  const frontend::Recording& r = step.recording;
+  // The text last: whoever sees it finds its values.
+  frontend::RecordingFiles files;
+  if (!r.state.empty()) files.state = stem + ".state.safetensors";
+  if (!r.batches.empty()) files.batches = stem + ".batches.safetensors";
+  if (!r.expected.empty() || !r.final_state.empty())
+    files.expected = stem + ".expected.safetensors";
+  frontend::write_recording(step.program, r, files);
+  if (!step.program.constants.empty())
+    write_safetensors(stem + ".constants.safetensors", step.program.constants);
+  write_file(text_path, to_text(step.program));
 }
 
 }  // namespace hocket

@@ -1,13 +1,36 @@
 #pragma once
-// From what a user names on the command line to a Program.
+// From what a user names on the command line to a Program and the values that come with it.
 
 #include <string>
+#include <vector>
 
+#include "hocket/frontend/recording.h"
 #include "hocket/ir/program.h"
 
 namespace hocket {
 
-/// Reads a `.hkt` text (`-`: from standard input). Errors start with the path.
+/// Everything a source holds.
+struct Step {
+  std::string source;
+  Program program;
+  frontend::Recording recording;  ///< empty tables when the source has no values
+  std::vector<Remark> remarks;    ///< of the import
+  std::int64_t nodes = 0;         ///< as the source counts them
+  std::int64_t collectives = 0;
+  double import_seconds = 0;  ///< of the program alone, without its values
+};
+
+/// Reads a `.hkt` text (`-`: from standard input), a capture (`graph.json` or its folder) or an
+/// archive (`model.pt2` or its folder). Errors start with the path.
+Step load_step(const std::string& source);
+/// The same without the values.
 Program load(const std::string& source);
+
+/// Files that stand beside a text: `OUT.hkt` has `OUT.state.safetensors` and so on.
+frontend::RecordingFiles files_beside(const std::string& text_path);
+std::string constants_beside(const std::string& text_path);
+
+/// Writes the text and all its values beside it.
+void save_step(const Step& step, const std::string& text_path);
 
 }  // namespace hocket

@@ -23,6 +23,29 @@ bool is_placement(std::string_view name) {
 
 }  // namespace
 
+namespace {
+
+std::string find_sole_group(const Source& source) {
+  std::string sole;
+  for (const SourceNode& n : source.nodes) {
+    if (!n.target.starts_with("_c10d_functional.") || n.target.ends_with("wait_tensor.default"))
+      continue;
+    const Argument* last = n.args.empty() ? nullptr : &n.args.back();
+    for (const auto& [key, value] : n.kwargs)
+      if (key == "group_name") last = &value;
+    const std::string* group = last == nullptr ? nullptr : last->as<std::string>();
+    if (group == nullptr || (!sole.empty() && sole != *group)) return {};
+    sole = *group;
+  }
+  return sole;
+}
+
+}  // namespace
+
+Translation::Translation(const Source& s, Graph& g,
+                         std::map<std::string, hocket::Tensor, std::less<>>& c)
+    : source(s), graph(g), constants(c), storages(g), sole_group(find_sole_group(s)) {}
+
 Call::Call(Translation& translation, const SourceNode& node, const Row& row)
     : translation_(translation), node_(node), row_(row) {
   std::vector<std::string_view> names;
@@ -82,10 +105,20 @@ SourceValue Call::resolve(const Argument& a, std::string_view name) const {
   wrong(name, "tensor");
 }
 
-TensorId Call::tensor(std::string_view name) {
-  SourceValue v = resolve(required(name), name);
+TensorId Call::tensor(std::string_view name) { return tensor_of(required(name), name); }
+
+TensorId Call::tensor_of(const Argument& a, std::string_view name) {
+  SourceValue v = resolve(a, name);
   if (!v.tensor) wrong(name, "tensor");
   return *v.tensor;
+}
+
+bool Call::is_tensor_list(const Argument& a) const {
+  if (const List* list = a.as<List>()) return list->empty() || list->front().as<Ref>() != nullptr;
+  const Ref* ref = a.as<Ref>();
+  if (ref == nullptr) return false;
+  const SourceValue& v = translation_.values[ref->node];
+  return ref->result < 0 && !v.tensor;
 }
 
 std::vector<TensorId> Call::tensors(std::string_view name) {
@@ -391,19 +424,10 @@ DType Call::promoted(std::span<const Operand> operands) const {
   return *combine(tensors, combine(points, numbers));
 }
 
-Value Call::pointwise(const Op& op, std::span<const Operand> operands, bool to_float) {
-  DType dtype = promoted(operands), compute = dtype;
-  if (to_float && !is_float(dtype)) dtype = compute = DType::f32;
-  // In 16-bit arithmetic a number or a rank-0 tensor keeps its digits; only the result is rounded.
-  bool arithmetic = &op == &ops::add || &op == &ops::sub || &op == &ops::mul || &op == &ops::div;
-  if (arithmetic && is_float(dtype) && bytes(dtype) == 2)
-    for (const Operand& o : operands)
-      if (!o.value || type(o.value).dtype != dtype) compute = hocket::row(dtype).compute;
-
+Shape Call::common_shape(std::span<const Value> values) const {
   Shape shape;
-  for (const Operand& o : operands) {
-    if (!o.value) continue;
-    const Shape& other = type(o.value).shape;
+  for (Value v : values) {
+    const Shape& other = type(v).shape;
     Shape joined = other.size() > shape.size() ? other : shape;
     const Shape& less = other.size() > shape.size() ? shape : other;
     for (std::size_t i = 0; i < less.size(); ++i) {
@@ -416,14 +440,26 @@ Value Call::pointwise(const Op& op, std::span<const Operand> operands, bool to_f
     }
     shape = joined;
   }
+  return shape;
+}
+
+Value Call::pointwise(const Op& op, std::span<const Operand> operands, bool to_float) {
+  DType dtype = promoted(operands), compute = dtype;
+  if (to_float && !is_float(dtype)) dtype = compute = DType::f32;
+  // In 16-bit arithmetic a number or a rank-0 tensor keeps its digits; only the result is rounded.
+  bool arithmetic = &op == &ops::add || &op == &ops::sub || &op == &ops::mul || &op == &ops::div;
+  if (arithmetic && is_float(dtype) && bytes(dtype) == 2)
+    for (const Operand& o : operands)
+      if (!o.value || type(o.value).dtype != dtype) compute = hocket::row(dtype).compute;
+
+  std::vector<Value> values;
+  for (const Operand& o : operands)
+    if (o.value) values.push_back(o.value);
+  Shape shape = common_shape(values);
   SmallVector<Value, 4> inputs;
   for (const Operand& o : operands) {
-    if (!o.value) {
-      inputs.push_back(scalar(compute, o.number));
-      continue;
-    }
-    Value v = cast(o.value, compute);
-    inputs.push_back(type(v).shape.empty() ? v : broadcast(v, shape));
+    Value v = plain(o, compute);
+    inputs.push_back(spread(v, shape));
   }
   Value v = op(at(), std::span<const Value>(inputs.data(), inputs.size()), {});
   bool compares = type(v).dtype == DType::boolean;

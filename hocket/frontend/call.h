@@ -54,8 +54,15 @@ struct Row {
   std::string_view refusal = {};
 };
 
-/// The only list of translations.
-std::span<const Row> rows();
+/// The only list of translations, by family.
+std::vector<std::span<const Row>> rows();
+std::span<const Row> pointwise_rows();
+std::span<const Row> reduce_rows();
+std::span<const Row> shape_rows();
+std::span<const Row> make_rows();
+std::span<const Row> index_rows();
+std::span<const Row> optimizer_rows();
+std::span<const Row> collective_rows();
 
 /// What lasts from one call to the next.
 struct Translation {
@@ -68,8 +75,10 @@ struct Translation {
   std::vector<Remark> remarks;
   int stage = 0;
 
-  Translation(const Source& s, Graph& g, std::map<std::string, hocket::Tensor, std::less<>>& c)
-      : source(s), graph(g), constants(c), storages(g) {}
+  /// The process group that all collectives of the source name; empty when there are several.
+  std::string sole_group;
+
+  Translation(const Source& s, Graph& g, std::map<std::string, hocket::Tensor, std::less<>>& c);
 };
 
 class Call {
@@ -88,6 +97,10 @@ class Call {
   bool has(std::string_view name) const { return find(name) != nullptr; }
   TensorId tensor(std::string_view name);
   std::vector<TensorId> tensors(std::string_view name);
+  /// An item of a list argument.
+  TensorId tensor_of(const Argument& a, std::string_view name);
+  /// Whether an argument is a list of tensors, or a node that gives one.
+  bool is_tensor_list(const Argument& a) const;
   /// What a tensor holds now.
   Value value(std::string_view name) { return read(tensor(name)); }
   std::vector<Value> values(std::string_view name);
@@ -153,6 +166,22 @@ class Call {
   Value pointwise(const Op& op, std::span<const Operand> operands, bool to_float);
   /// The dtype that the source computes these in.
   DType promoted(std::span<const Operand> operands) const;
+  DType promoted(std::initializer_list<Operand> operands) const {
+    return promoted(std::span(operands.begin(), operands.size()));
+  }
+  /// The operand as a value of this dtype, a number as a constant.
+  Value plain(const Operand& o, DType dtype) {
+    return o.value ? cast(o.value, dtype) : scalar(dtype, o.number);
+  }
+  /// The shape that all of these are broadcast to.
+  Shape common_shape(std::span<const Value> values) const;
+  Shape common_shape(std::initializer_list<Value> values) const {
+    return common_shape(std::span(values.begin(), values.size()));
+  }
+  /// As an operand of an elementwise op of this shape: rank 0 may stay.
+  Value spread(Value v, const Shape& shape) {
+    return type(v).shape.empty() ? v : broadcast(v, shape);
+  }
 
   [[noreturn]] void refuse(const std::string& why) const;
 

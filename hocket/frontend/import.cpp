@@ -1,1 +1,368 @@
 #include "hocket/frontend/import.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "hocket/base/error.h"
+#include "hocket/base/text.h"
+#include "hocket/frontend/call.h"
+#include "hocket/frontend/paths.h"
+#include "hocket/ops/constant.h"
+#include "hocket/ops/ops.h"
+
+namespace hocket::frontend {
+namespace {
+
+/// A row and how it is meant: `aten.add_.Tensor` is the row of `aten.add.Tensor`, written into its
+/// first argument.
+struct Found {
+  const Row* row = nullptr;
+  bool in_place = false;
+};
+
+class Table {
+ public:
+  Table() {
+    for (std::span<const Row> family : rows())
+      for (const Row& r : family) index_.emplace(r.target, &r);
+  }
+
+  Found find(std::string_view target) const {
+    if (auto it = index_.find(target); it != index_.end()) return {it->second, false};
+    // space.name_.overload
+    std::size_t dot = target.rfind('.');
+    if (dot == target.npos || dot == 0 || target[dot - 1] != '_') return {};
+    std::string plain(target.substr(0, dot - 1));
+    plain += target.substr(dot);
+    auto it = index_.find(plain);
+    return it == index_.end() ? Found{} : Found{it->second, true};
+  }
+
+ private:
+  std::unordered_map<std::string_view, const Row*> index_;
+};
+
+std::string where_of(const SourceNode& node) {
+  return node.path.empty() ? fmt::format("'{}'", node.name)
+                           : fmt::format("'{}' in {}", node.name, node.path);
+}
+
+/// The legacy dialect hands work handles around, which nothing here can stand for.
+bool is_legacy_collective(std::string_view target) {
+  return target.starts_with("c10d.") || target.find("comm_result") != target.npos ||
+         target.find("wait_comm") != target.npos;
+}
+
+/// Everything that cannot be translated, in one message: a user wants to know all of it at once.
+std::vector<Found> find_rows(const Source& source) {
+  Table table;
+  std::vector<Found> found(source.nodes.size());
+  std::string problems;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < source.nodes.size(); ++i) {
+    const SourceNode& node = source.nodes[i];
+    if (node.kind != SourceNode::Kind::call) continue;
+    found[i] = table.find(node.target);
+    std::string_view reason;
+    if (is_legacy_collective(node.target))
+      reason =
+          "the CommTensor dialect passes work handles between nodes; capture with functional "
+          "collectives";
+    else if (found[i].row == nullptr)
+      reason = "unknown operator";
+    else
+      reason = found[i].row->refusal;
+    if (reason.empty()) continue;
+    if (++count <= 20)
+      problems += fmt::format("{}{} ({}): {}", problems.empty() ? "" : "; ", where_of(node),
+                              node.target, reason);
+  }
+  if (count > 20) problems += fmt::format("; and {} more", count - 20);
+  if (count > 0) fail("{}: {}", source.where, problems);
+  return found;
+}
+
+class Importer {
+ public:
+  explicit Importer(const Source& source)
+      : source_(source), found_(find_rows(source)), graph_("step", make_world(source)) {}
+
+  Imported run() {
+    Imported imported;
+    Translation translation(source_, graph_, imported.program.constants);
+    translation_ = &translation;
+    translation.values.resize(source_.nodes.size());
+    // Inputs come first in our graph, wherever the source has them.
+    for (std::size_t i = 0; i < source_.nodes.size(); ++i)
+      if (source_.nodes[i].kind == SourceNode::Kind::placeholder) at_node(i, [&] { input(i); });
+    for (std::size_t i = 0; i < source_.nodes.size(); ++i) {
+      switch (source_.nodes[i].kind) {
+        case SourceNode::Kind::placeholder:
+          break;
+        case SourceNode::Kind::constant:
+          at_node(i, [&] { constant(i); });
+          break;
+        case SourceNode::Kind::call:
+          at_node(i, [&] { call(i); });
+          break;
+        case SourceNode::Kind::output:
+          at_node(i, [&] { output(i); });
+          break;
+      }
+    }
+    mutations();
+    carry_state();
+    drop_unread_transfers();
+    if (!source_.has_paths()) guess_paths(graph_);
+    imported.remarks = std::move(translation.remarks);
+    imported.nodes = source_.nodes.size();
+    for (const SourceNode& n : source_.nodes) imported.collectives += is_collective(n.target);
+    imported.program.world = graph_.shared_world();
+    imported.program.graphs.push_back(std::move(graph_));
+    return imported;
+  }
+
+ private:
+  static std::shared_ptr<const World> make_world(const Source& source) {
+    std::vector<ListedGroup> groups;
+    for (const auto& [name, sets] : source.groups) groups.push_back({name, sets});
+    std::vector<Axis> mesh;
+    if (source.world_size > 1) mesh.push_back({"rank", source.world_size});
+    return std::make_shared<const World>(std::move(mesh), std::move(groups));
+  }
+
+  static bool is_collective(std::string_view target) {
+    return target.find("c10d_functional.") != target.npos &&
+           target.find("wait_tensor") == target.npos;
+  }
+
+  At at() { return graph_; }
+
+  template <class F>
+  void at_node(std::size_t i, F&& work) {
+    const SourceNode& node = source_.nodes[i];
+    try {
+      work();
+    } catch (const Error& e) {
+      if (node.kind == SourceNode::Kind::call)
+        fail("{}: {} ({}): {}", source_.where, where_of(node), node.target, e.what());
+      fail("{}: '{}': {}", source_.where, node.name, e.what());
+    }
+  }
+
+  void input(std::size_t i) {
+    const SourceNode& node = source_.nodes[i];
+    SourceValue& value = translation_->values[i];
+    if (node.same_as) {
+      value = translation_->values[*node.same_as];
+      Value v = inputs_.at(*node.same_as);
+      InputInfo info = graph_.input(v);
+      info.names.insert(info.names.end(), node.input.names.begin(), node.input.names.end());
+      graph_.set_input_info(v, std::move(info));
+      return;
+    }
+    if (!node.meta.type) fail("has no tensor type");
+    Value v = graph_.add_input(*node.meta.type, node.name, node.input);
+    inputs_[i] = v;
+    TensorId t = translation_->storages.fresh(v);
+    if (!node.meta.strides.empty()) translation_->storages.set_strides(t, node.meta.strides);
+    value.tensor = t;
+  }
+
+  void constant(std::size_t i) {
+    const SourceNode& node = source_.nodes[i];
+    auto it = source_.constants.find(node.target);
+    if (it == source_.constants.end())
+      fail("constant '{}' has no value in the source", node.target);
+    const Tensor& tensor = it->second;
+    if (node.meta.type && *node.meta.type != tensor.type())
+      fail("constant '{}' is {}, the graph says {}", node.target, to_text(tensor.type()),
+           to_text(*node.meta.type));
+    std::optional<Value> v = ops::add_constant(at(), tensor);
+    if (!v) {
+      translation_->constants.emplace(node.target, tensor);
+      Type type = tensor.type();
+      v = graph_.result(
+          graph_.add(at(), {.op = &ops::constant,
+                            .attributes = Attributes(ops::constant, {{"ref", node.target}}),
+                            .types = std::span(&type, 1)}));
+    }
+    translation_->values[i].tensor = translation_->storages.fresh(*v);
+    give_name(*v, node.name);
+  }
+
+  void call(std::size_t i) {
+    const SourceNode& node = source_.nodes[i];
+    auto [row, in_place] = found_[i];
+    first_new_ = graph_.value_bound();
+    Call call(*translation_, node, *row);
+    Returned returned = row->translate(call);
+    translation_->values[i] = in_place ? write_back(call, returned) : keep(returned);
+    compare_types(translation_->values[i], node.meta);
+    name_results(translation_->values[i], node.name);
+  }
+
+  /// New values get a storage of their own.
+  SourceValue keep(Returned& returned) {
+    if (auto* v = std::get_if<Value>(&returned)) return own(*v);
+    if (auto* v = std::get_if<SourceValue>(&returned)) return std::move(*v);
+    SourceValue all;
+    for (Value v : std::get<std::vector<Value>>(returned)) all.list.push_back(own(v));
+    return all;
+  }
+
+  SourceValue own(Value v) {
+    if (!v) return {};
+    // A value that existed before this call belongs to another storage; writes must not meet.
+    return {translation_->storages.fresh(v), {}};
+  }
+
+  /// The in-place form of an operator: its results go into its first argument, in that one's dtype.
+  SourceValue write_back(Call& call, Returned& returned) {
+    std::string_view first = call.row().arguments;
+    first = first.substr(0, first.find(' '));
+    auto put = [&](TensorId t, Value v) {
+      const Type type = call.type(t);
+      if (row_kind(graph_.type(v).dtype) < row_kind(type.dtype))
+        fail("cannot write {} into {}", to_text(graph_.type(v)), to_text(type));
+      if (!graph_.type(v).pending) v = call.broadcast(call.cast(v, type.dtype), type.shape);
+      call.write(t, v);
+    };
+    if (auto* alias = std::get_if<SourceValue>(&returned)) {
+      TensorId self = call.tensor(first);
+      if (!alias->tensor || call.type(*alias->tensor) != call.type(self))
+        fail("changes the shape of a tensor in place");
+      return call.alias(self);
+    }
+    if (auto* v = std::get_if<Value>(&returned)) {
+      TensorId t = call.tensor(first);
+      put(t, *v);
+      return call.alias(t);
+    }
+    auto& values = std::get<std::vector<Value>>(returned);
+    std::vector<TensorId> targets = call.tensors(first);
+    if (targets.size() != values.size())
+      fail("has {} results for {} tensors", values.size(), targets.size());
+    SourceValue all;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      put(targets[i], values[i]);
+      all.list.push_back(call.alias(targets[i]));
+    }
+    return all;
+  }
+
+  static int row_kind(DType d) { return static_cast<int>(row(d).kind); }
+
+  /// Our types against those that the file states; also takes over its strides.
+  void compare_types(const SourceValue& v, const Meta& meta) {
+    if (meta.type) {
+      if (!v.tensor) fail("has no tensor here, the file says {}", to_text(*meta.type));
+      const Type& ours = translation_->storages.type(*v.tensor);
+      if (ours != *meta.type)
+        fail("gives {}, the file says {}", to_text(ours), to_text(*meta.type));
+      if (!meta.strides.empty()) translation_->storages.set_strides(*v.tensor, meta.strides);
+    }
+    if (meta.list.size() > v.list.size() && !v.list.empty())
+      fail("gives {}, the file says {}", count_of(std::ssize(v.list), "result"), meta.list.size());
+    for (std::size_t i = 0; i < meta.list.size() && i < v.list.size(); ++i)
+      compare_types(v.list[i], meta.list[i]);
+  }
+
+  /// What a call made is known by the name that the source gave to the call.
+  void name_results(const SourceValue& v, const std::string& name) {
+    if (v.tensor)
+      if (Value seen = translation_->storages.last_seen(*v.tensor)) give_name(seen, name);
+    for (std::size_t i = 0; i < v.list.size(); ++i)
+      name_results(v.list[i], v.list.size() == 1 ? name : fmt::format("{}_{}", name, i));
+  }
+
+  void give_name(Value v, const std::string& name) {
+    if (v.index < first_new_ || graph_.is_input(graph_.node(v))) return;
+    std::string wanted;
+    for (char c : name) wanted += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+    if (wanted.empty() || std::isdigit(static_cast<unsigned char>(wanted[0])) != 0)
+      wanted.insert(0, "_");
+    graph_.rename(v, wanted);
+  }
+
+  void output(std::size_t i) {
+    const SourceNode& node = source_.nodes[i];
+    std::size_t next = 0;
+    for (const Argument& a : node.args) add_outputs(a, next);
+  }
+
+  void add_outputs(const Argument& a, std::size_t& next) {
+    if (const List* list = a.as<List>()) {
+      for (const Argument& item : *list) add_outputs(item, next);
+      return;
+    }
+    const Ref* ref = a.as<Ref>();
+    if (ref == nullptr) {
+      if (!a.none()) fail("returns something that is no tensor");
+      return;
+    }
+    const SourceValue* v = &translation_->values[ref->node];
+    if (ref->result >= 0) v = &v->list.at(static_cast<std::size_t>(ref->result));
+    add_output(*v, next);
+  }
+
+  void add_output(const SourceValue& v, std::size_t& next) {
+    for (const SourceValue& item : v.list) add_output(item, next);
+    if (!v.tensor) return;
+    translation_->storages.wait(at(), *v.tensor);
+    std::string name = next < source_.output_names.size() ? source_.output_names[next]
+                                                          : fmt::format("out{}", next);
+    ++next;
+    graph_.add_output(std::move(name), translation_->storages.read(at(), *v.tensor));
+  }
+
+  /// Results that the signature of the source says are written back.
+  void mutations() {
+    for (const Mutation& m : source_.mutations) {
+      const SourceValue* v = &translation_->values[m.value.node];
+      if (m.value.result >= 0) v = &v->list.at(static_cast<std::size_t>(m.value.result));
+      if (!v->tensor) fail("{}: a mutation without a tensor", source_.where);
+      TensorId to = *translation_->values[m.placeholder].tensor;
+      translation_->storages.write(at(), to, translation_->storages.read(at(), *v->tensor));
+    }
+  }
+
+  /// What is left in a state when the step ends is what the next iteration starts from.
+  void carry_state() {
+    for (std::size_t i = 0; i < source_.nodes.size(); ++i) {
+      const SourceNode& node = source_.nodes[i];
+      if (node.kind != SourceNode::Kind::placeholder || node.same_as) continue;
+      TensorId t = *translation_->values[i].tensor;
+      translation_->storages.wait(at(), t);
+      Value now = translation_->storages.read(at(), t), was = inputs_.at(i);
+      if (now == was) continue;
+      if (!node.input.state) {
+        translation_->remarks.push_back(
+            {.where = node.name,
+             .what = "the step writes into this input",
+             .why = "an input is given anew for each iteration, so that nobody sees the write"});
+        continue;
+      }
+      graph_.set_next(was, now);
+    }
+  }
+
+  /// A transfer that nobody waits for has no meaning; the source only started it.
+  void drop_unread_transfers() {
+    for (NodeId n : reversed(graph_.nodes()))
+      if (graph_[n].op->starts && graph_[n].op->pure() && !graph_.used(n)) graph_.erase(n);
+  }
+
+  const Source& source_;
+  std::vector<Found> found_;
+  Graph graph_;
+  Translation* translation_ = nullptr;
+  std::unordered_map<std::size_t, Value> inputs_;  // by source node
+  std::uint32_t first_new_ = 0;
+};
+
+}  // namespace
+
+Imported translate(const Source& source) { return Importer(source).run(); }
+
+}  // namespace hocket::frontend

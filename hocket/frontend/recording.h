@@ -1,6 +1,7 @@
 #pragma once
 // The values that come with a step: where its state starts, what it is fed, what must come out.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,21 @@ struct RecordingFiles {
   std::string state, batches, expected;
 };
 
-/// Reads what there is. Names are those of the inputs in the text: `w` or `rank0.w` for state,
-/// `iter0.rank0.x` for what is fed, `iter0.rank0.out0` and `final.rank0.w` for what must come out.
-/// Error for a tensor of another type, for one that no rank has, and for unknown names.
+/// Reads what there is. Names are those of the inputs in the text: `w` (for all ranks) or `rank0.w`
+/// for state, `iter0.rank0.x` for what is fed, `iter0.rank0.out0` and `final.rank0.w` for what must
+/// come out. A parameter or optimizer state that starts equal on several ranks and is expected on
+/// rank 0 alone is expected on all of them. Error for a tensor of another type, for a value that is
+/// missing or given twice, for unknown names and ranks.
 Recording read_recording(const Program& program, const RecordingFiles& files);
 
-/// Writes the files of a recording under the same names.
+/// Of a model saved with one batch: the state by the names of inputs (what the program does not
+/// have is ignored), and two files, either may be "": `in0`... for the inputs that are fed, in
+/// their order, and `out0`...
+Recording read_recording(const Program& program,
+                         const std::map<std::string, Tensor, std::less<>>& state,
+                         const std::string& inputs_path, const std::string& expected_path);
+
+/// Writes the files of a recording under the same names; those with an empty path are left out.
 void write_recording(const Program& program, const Recording& recording,
                      const RecordingFiles& files);
 

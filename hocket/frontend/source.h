@@ -2,7 +2,9 @@
 // What an importer reads before it translates: the graph of the source, calls of foreign operators
 // on named values, the same whichever file it came from.
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,12 +26,21 @@ struct Ref {
   std::int32_t result = -1;  ///< of a node with several results, where the source names it directly
 };
 
+/// `a:b:c` as Python writes it; what is left out is none.
+struct Slice {
+  List parts;  ///< three
+};
+
+struct Dict {
+  std::vector<std::pair<std::string, Argument>> entries;
+};
+
 /// A device, a layout, a memory format: written in the source, without meaning here.
 struct Ignored {};
 
 /// One argument of a call. Alternatives are what the formats can write.
 struct Argument : std::variant<std::monostate, bool, std::int64_t, double, std::string, DType, Ref,
-                               List, Ignored> {
+                               List, Ignored, Slice, Dict> {
   using variant::variant;
   template <class T>
   const T* as() const {
@@ -52,7 +63,7 @@ struct SourceNode {
   std::string target;  ///< of a call: `aten.add.Tensor`; of a constant: its name in the table
   std::vector<Argument> args;
   std::vector<std::pair<std::string, Argument>> kwargs;
-  Meta meta;
+  Meta meta;         ///< of a placeholder and a constant always a tensor
   std::string path;  ///< module path, where the source knows it
 
   // of a placeholder
@@ -79,6 +90,10 @@ struct Source {
   std::map<std::string, std::vector<std::vector<int>>, std::less<>> groups;
   /// The graph will be differentiated: `detach` means something.
   bool differentiable = false;
+
+  bool has_paths() const {
+    return std::ranges::any_of(nodes, [](const SourceNode& n) { return !n.path.empty(); });
+  }
 };
 
 }  // namespace hocket::frontend

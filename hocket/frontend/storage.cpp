@@ -166,6 +166,7 @@ Value Storages::put_back(At at, const View& step, Value whole, Value part) {
       back[static_cast<std::size_t>(dims[i])] = static_cast<std::int64_t>(i);
     return ops::permute(at, {part}, {{"dims", back}});
   }
+  if (step.op == &ops::stop_gradient) return part;
   if (step.op == &ops::slice) return put_slice(at, whole, part, step.attributes);
   if (step.op == &ops::broadcast && graph_.type(part).elements() == type.elements())
     return ops::reshape(at, {part}, {{"shape", Ints(type.shape.begin(), type.shape.end())}});

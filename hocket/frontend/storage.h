@@ -20,7 +20,7 @@ using TensorId = std::uint32_t;
 
 /// One step from a tensor to a view of it.
 struct View {
-  /// reshape, permute, slice or broadcast, with its attributes; none: only `read` knows.
+  /// reshape, permute, slice, broadcast or stop_gradient; none: only `read` knows.
   const Op* op = nullptr;
   Attributes attributes = {};
   /// A view that can be read but not written through.
@@ -47,8 +47,9 @@ class Storages {
   }
   bool in_flight(TensorId t) const { return storage(t).value && is_pending(storage(t).value); }
   bool defined(TensorId t) const { return bool(storage(t).value); }
-  std::uint32_t version(TensorId t) const { return storage(t).version; }
 
+  /// The value last seen through `t`, stale or in flight; none for one that was never seen.
+  Value last_seen(TensorId t) const { return tensors_[t].value; }
   /// The value seen through `t` now. Error when it is in flight or was never written.
   Value read(At at, TensorId t);
   /// All of `t` becomes v, which has its type or is that in flight, and everything that shares its

@@ -2,6 +2,7 @@
 // How an op is run plainly: what a reference kernel gets, and the one function
 // that runs any op.
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -43,11 +44,17 @@ struct ExchangeCall {
   }
 };
 
+/// A way to run a node instead of the plain one: fills the results and returns
+/// true, or leaves the call alone and returns false.
+using RunInstead = std::function<bool(KernelCall&)>;
+
 /// Runs a node that is neither a collective, a wait nor a call, on operand
 /// values given. The bits of the results depend on nothing but op, attributes,
-/// types and operand bits (and the rank, for an op that says so).
+/// types and operand bits (and the rank, for an op that says so). `instead` is
+/// offered the node and, where it is a composite left alone, the nodes of its
+/// expansion.
 std::vector<Tensor> evaluate(const Graph& graph, NodeId node, std::span<const Tensor> inputs,
-                             int rank = 0);
+                             int rank = 0, const RunInstead& instead = nullptr);
 
 /// Runs an elementwise op by its body, in the bytes of an operand that nobody else holds where
 /// there is one.

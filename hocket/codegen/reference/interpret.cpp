@@ -141,25 +141,25 @@ const Tensor* named_constant(const Program& program, const Node& node) {
 }
 
 std::vector<Tensor> run_region(const Program& program, const Graph& region,
-                               std::vector<Tensor> inputs, int rank);
+                               std::vector<Tensor> inputs, int rank, const RunInstead& instead);
 
 /// A node whose results depend on its operands alone.
 std::vector<Tensor> run_pure(const Program& program, const Graph& g, NodeId n,
-                             std::vector<Tensor> operands, int rank) {
-  if (g[n].region) return run_region(program, *g[n].region, std::move(operands), rank);
+                             std::vector<Tensor> operands, int rank, const RunInstead& instead) {
+  if (g[n].region) return run_region(program, *g[n].region, std::move(operands), rank, instead);
   if (const Tensor* named = named_constant(program, g[n])) return {*named};
-  return evaluate(g, n, operands, rank);
+  return evaluate(g, n, operands, rank, instead);
 }
 
 std::vector<Tensor> run_region(const Program& program, const Graph& region,
-                               std::vector<Tensor> inputs, int rank) {
+                               std::vector<Tensor> inputs, int rank, const RunInstead& instead) {
   std::vector<Tensor> values(region.value_bound());
   for (std::size_t i = 0; i < inputs.size(); ++i)
     values[region.inputs()[i].value.index] = std::move(inputs[i]);
   for (NodeId n : region.nodes()) {
     std::vector<Tensor> operands;
     for (Value v : region[n].inputs) operands.push_back(values[v.index]);
-    std::vector<Tensor> results = run_pure(program, region, n, std::move(operands), rank);
+    std::vector<Tensor> results = run_pure(program, region, n, std::move(operands), rank, instead);
     for (std::uint32_t i = 0; i < results.size(); ++i)
       values[region.result(n, i).index] = std::move(results[i]);
   }
@@ -185,6 +185,8 @@ class Rank {
       readers_[i] = static_cast<std::uint32_t>(g.uses(Value{i}).size());
     if (static_cast<std::size_t>(rank) < options.preset.size())
       preset_ = &options.preset[static_cast<std::size_t>(rank)];
+    if (Backend* backend = options.backend; backend != nullptr)
+      instead_ = [backend](KernelCall& call) { return backend->run(call); };
     take_inputs(inputs);
   }
 
@@ -292,7 +294,7 @@ class Rank {
       }
       blocking_ = nullptr;
     } else {
-      results = run_pure(program_, graph_, at_, operands(node), rank_);
+      results = run_pure(program_, graph_, at_, operands(node), rank_, instead_);
     }
     if (options_.hook) options_.hook(rank_, graph_, at_, results);
     for (std::uint32_t i = 0; i < node.result_count; ++i) define(graph_.result(at_, i), results[i]);
@@ -316,6 +318,7 @@ class Rank {
   int rank_;
   Meetings& meetings_;
   const InterpretOptions& options_;
+  RunInstead instead_;
   const std::unordered_map<Value, Tensor>* preset_ = nullptr;
   NodeId at_;
   std::vector<Tensor> values_;

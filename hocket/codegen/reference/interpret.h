@@ -1,12 +1,14 @@
 #pragma once
-// The interpreter: one step of a program on all its ranks, in one thread, by the plain kernels.
-// Slow, simple and always the same; what everything faster is compared with.
+// The interpreter: one step of a program on all its ranks, in one thread, by the plain kernels or a
+// backend. By the plain ones it is slow, simple and always the same; what everything faster is
+// compared with.
 
 #include <functional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "hocket/codegen/backend.h"
 #include "hocket/ir/program.h"
 
 namespace hocket {
@@ -19,6 +21,9 @@ struct InterpretOptions {
   /// Keep every value to the end, in `RankResult::values`, instead of freeing it after its last
   /// reader.
   bool keep_values = false;
+  /// Runs what it can, the plain kernels the rest; not owned. One serves all ranks here, because
+  /// they share a thread.
+  Backend* backend = nullptr;
 };
 
 struct RankResult {

@@ -1,0 +1,28 @@
+#pragma once
+// A file seen as bytes, without reading it first.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace hocket {
+
+/// The bytes of a regular file, read-only, as long as this object lives. Whoever makes the file
+/// shorter meanwhile takes the pages away under the reader: files are replaced, never cut.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  /// Error naming the path when it cannot be read or is no regular file.
+  explicit MappedFile(const std::string& path);
+  MappedFile(MappedFile&& o) noexcept;
+  MappedFile& operator=(MappedFile&& o) noexcept;
+  ~MappedFile();
+
+  std::string_view bytes() const { return {data_, size_}; }
+
+ private:
+  const char* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace hocket

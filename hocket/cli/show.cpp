@@ -1,0 +1,127 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "hocket/base/error.h"
+#include "hocket/base/text.h"
+#include "hocket/cli/verbs.h"
+#include "hocket/driver/load.h"
+#include "hocket/ops/work.h"
+
+namespace hocket::cli {
+namespace {
+
+std::string size_text(double bytes) {
+  for (auto [unit, name] : {std::pair(1e9, "GB"), std::pair(1e6, "MB"), std::pair(1e3, "KB")})
+    if (bytes >= unit) return fmt::format("{:.1f} {}", bytes / unit, name);
+  return fmt::format("{:.0f} bytes", bytes);
+}
+
+std::string statistics(const std::string& source, const Program& program) {
+  std::string text = fmt::format("{}: {}, {}\n", source, count_of(program.world->ranks(), "rank"),
+                                 count_of(std::ssize(program.graphs), "graph"));
+  for (const Graph& g : program.graphs) {
+    std::map<StateKind, std::pair<std::int64_t, std::int64_t>> states;
+    std::int64_t fed = 0;
+    for (const Input& in : g.inputs()) {
+      fed += in.state ? 0 : 1;
+      if (!in.state) continue;
+      auto& [count, bytes] = states[in.kind];
+      ++count;
+      bytes += g.type(in.value).bytes();
+    }
+    std::map<std::string_view, std::int64_t> ops;
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>> transfers;
+    double flops = 0;
+    for (NodeId n : g.nodes()) {
+      ++ops[g[n].op->name];
+      flops += hocket::flops(g, n);
+      if (!g[n].op->starts) continue;
+      auto& [count, bytes] =
+          transfers[fmt::format("{} over {}", g[n].op->name, g[n].attr<std::string>("group"))];
+      ++count;
+      for (Value v : g[n].inputs) bytes += g.type(v).bytes();
+    }
+    text += fmt::format("{}: {}, {:.4g} Gflop a step\n", g.name(),
+                        count_of(std::ssize(g.inputs()) > 0 ? static_cast<std::int64_t>(g.size())
+                                                            : static_cast<std::int64_t>(g.size()),
+                                 "node"),
+                        flops / 1e9);
+    for (const auto& [kind, all] : states)
+      text += fmt::format("  {} {} state, {}\n", all.first, name(kind),
+                          size_text(static_cast<double>(all.second)));
+    text += fmt::format("  {}, {}\n", count_of(fed, "input"),
+                        count_of(std::ssize(g.outputs()), "output"));
+    for (const auto& [what, all] : transfers)
+      text +=
+          fmt::format("  {} {}, {}\n", all.first, what, size_text(static_cast<double>(all.second)));
+    std::vector<std::pair<std::string_view, std::int64_t>> most(ops.begin(), ops.end());
+    std::ranges::stable_sort(most,
+                             [](const auto& a, const auto& b) { return a.second > b.second; });
+    text += " ";
+    for (std::size_t i = 0; i < most.size() && i < 12; ++i)
+      text += fmt::format(" {} {}{}", most[i].second, most[i].first,
+                          i + 1 < most.size() && i < 11 ? "," : "");
+    if (most.size() > 12) text += fmt::format(" and {} other ops", most.size() - 12);
+    text += "\n";
+  }
+  return text;
+}
+
+/// Everything within some steps of a node, as a picture.
+std::string neighbourhood(const Graph& g, Value centre, int distance) {
+  std::set<NodeId> near{g.node(centre)};
+  std::vector<NodeId> edge{g.node(centre)};
+  for (int i = 0; i < distance; ++i) {
+    std::vector<NodeId> next;
+    auto visit = [&](NodeId n) {
+      if (n != g.return_node() && near.insert(n).second) next.push_back(n);
+    };
+    for (NodeId n : edge) {
+      if (!g.is_input(n))
+        for (Value v : g[n].inputs) visit(g.node(v));
+      for (Value v : g.results(n))
+        for (Use use : g.uses(v)) visit(use.node);
+    }
+    edge = std::move(next);
+  }
+  std::string dot = "digraph {\n  rankdir=TB; node [shape=box, fontname=monospace];\n";
+  for (NodeId n : near) {
+    std::string label;
+    for (Value v : g.results(n)) label += fmt::format("%{}: {}\\n", g.name(v), to_text(g.type(v)));
+    label += g.is_input(n) ? "input" : std::string(g[n].op->name);
+    if (!g.path(n).empty()) label += fmt::format("\\n{}", g.path(n));
+    dot += fmt::format("  n{} [label=\"{}\"{}{}];\n", n.index, label,
+                       n == g.node(centre) ? ", style=bold" : "",
+                       !g.is_input(n) && g[n].op->starts ? ", color=blue" : "");
+  }
+  for (NodeId n : near)
+    if (!g.is_input(n))
+      for (Value v : g[n].inputs)
+        if (near.contains(g.node(v)))
+          dot += fmt::format("  n{} -> n{};\n", g.node(v).index, n.index);
+  return dot + "}\n";
+}
+
+}  // namespace
+
+int show(const ShowVerb& verb) {
+  Program program = load(verb.source);
+  if (verb.around.empty()) {
+    print(statistics(verb.source, program));
+    return 0;
+  }
+  std::string_view wanted = verb.around;
+  if (wanted.starts_with('%')) wanted.remove_prefix(1);
+  if (verb.distance < 0 || verb.distance > 100) fail("--distance {}", verb.distance);
+  for (const Graph& g : program.graphs)
+    if (Value v = g.find(wanted)) {
+      print(neighbourhood(g, v, verb.distance));
+      return 0;
+    }
+  fail("{}: no value %{}", verb.source, wanted);
+}
+
+}  // namespace hocket::cli

@@ -1,0 +1,53 @@
+#pragma once
+// Runs a step for a number of iterations and says what came out.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hocket/driver/check.h"
+#include "hocket/driver/compile.h"
+#include "hocket/driver/load.h"
+
+namespace hocket {
+
+struct RunOptions {
+  CompileOptions compile = {};
+  std::string backend = "library";  ///< or "reference"
+  int threads = 1;                  ///< per rank
+  std::optional<std::int64_t> ranks = {};
+  std::optional<std::int64_t> iterations = {};
+  std::optional<std::uint64_t> random_inputs = {};
+  bool check = false;
+  /// Called before each iteration.
+  std::function<void(std::int64_t iteration, std::int64_t of)> progress = nullptr;
+};
+
+/// A collective as it is run: `bytes` of one rank's operands.
+struct Bucket {
+  std::string kind, group;
+  std::int64_t members = 0, bytes = 0;
+};
+
+struct RunReport {
+  int ranks = 1;
+  std::int64_t iterations = 0;
+  std::string numerics;  ///< what the bits depend on besides the program
+  Outcome outcome;
+  std::vector<std::string> output_names;  ///< of rank 0
+  std::string digest, state_digest;
+  std::optional<Comparison> check;
+  CompileReport compiled;
+  std::int64_t nodes = 0, collectives = 0;
+  std::vector<Bucket> buckets;
+  double compile_seconds = 0;
+  double step_seconds = 0;  ///< median over iterations after the first
+  std::int64_t peak_bytes = 0;
+};
+
+/// Compiles the step's program and runs it. Error when the options do not fit the step.
+RunReport run(Step step, const RunOptions& options);
+
+}  // namespace hocket

@@ -1,0 +1,477 @@
+// Operators that work element by element.
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "hocket/base/error.h"
+#include "hocket/frontend/arithmetic.h"
+
+namespace hocket::frontend {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// ---- one op of ours
+
+Returned unary(Call& c) { return c.pointwise(*c.row().op, {c.value("self")}); }
+Returned unary_float(Call& c) { return c.float_pointwise(*c.row().op, {c.value("self")}); }
+Returned binary(Call& c) {
+  return c.pointwise(*c.row().op, {c.operand("self"), c.operand("other")});
+}
+
+/// Rounding leaves integers alone.
+Returned rounding(Call& c) {
+  Value x = c.value("self");
+  return is_float(c.type(x).dtype) ? c.pointwise(*c.row().op, {x}) : x;
+}
+
+/// Absolute value, sign and negation of bool are refused by the source, too, but for these.
+Returned relu(Call& c) {
+  Value x = c.value("self");
+  if (!is_float(c.type(x).dtype)) return c.pointwise(ops::maximum, {x, 0});
+  return c.pointwise(ops::relu, {x});
+}
+
+// ---- with a factor
+
+Number alpha(Call& c) { return c.number("alpha", Number(std::int64_t{1})); }
+
+Returned add(Call& c) {
+  Operand a = c.operand("self"), b = c.operand("other");
+  // Of bools it is an or.
+  if (c.promoted({a, b}) == DType::boolean) return c.pointwise(ops::bit_or, {a, b});
+  return with_alpha(c, ops::add, a, b, alpha(c));
+}
+Returned sub(Call& c) {
+  return with_alpha(c, ops::sub, c.operand("self"), c.operand("other"), alpha(c));
+}
+Returned rsub(Call& c) {
+  return with_alpha(c, ops::sub, c.operand("other"), c.operand("self"), alpha(c));
+}
+
+Returned mul(Call& c) {
+  Operand a = c.operand("self"), b = c.operand("other");
+  if (c.promoted({a, b}) == DType::boolean) return c.pointwise(ops::bit_and, {a, b});
+  return c.pointwise(ops::mul, {a, b});
+}
+
+Value floor_divided(Call& c, Operand a, Operand b) { return c.pointwise(ops::floor_div, {a, b}); }
+
+/// Towards zero.
+Value trunc_divided(Call& c, Operand a, Operand b) {
+  DType dtype = c.promoted({a, b});
+  if (is_float(dtype)) return c.pointwise(ops::trunc, {c.pointwise(ops::div, {a, b})});
+  // The quotient of the absolute values, with the sign of both.
+  Value quotient = c.pointwise(ops::floor_div, {c.pointwise(ops::abs, {c.plain(a, dtype)}),
+                                                c.pointwise(ops::abs, {c.plain(b, dtype)})});
+  Value negative =
+      c.pointwise(ops::bit_xor, {c.pointwise(ops::lt, {a, 0}), c.pointwise(ops::lt, {b, 0})});
+  const Shape shape = c.type(quotient).shape;
+  return c.build(ops::select,
+                 {c.broadcast(negative, shape), c.build(ops::neg, {quotient}), quotient});
+}
+
+Returned div(Call& c) {
+  Operand a = c.operand("self"), b = c.operand("other");
+  if (!c.has("rounding_mode")) return c.float_pointwise(ops::div, {a, b});
+  std::string mode = c.text("rounding_mode");
+  if (mode == "floor") return floor_divided(c, a, b);
+  if (mode == "trunc") return trunc_divided(c, a, b);
+  c.refuse(fmt::format("rounding_mode is '{}'", mode));
+}
+
+Returned floor_divide(Call& c) { return floor_divided(c, c.operand("self"), c.operand("other")); }
+
+/// What a division towards zero leaves: has the sign of the dividend.
+Returned fmod(Call& c) {
+  Operand a = c.operand("self"), b = c.operand("other");
+  DType dtype = c.promoted({a, b});
+  Value left = c.pointwise(ops::remainder, {c.pointwise(ops::abs, {c.plain(a, dtype)}),
+                                            c.pointwise(ops::abs, {c.plain(b, dtype)})});
+  const Shape shape = c.type(left).shape;
+  Value negative = c.broadcast(c.pointwise(ops::lt, {c.plain(a, dtype), 0}), shape);
+  return c.build(ops::select, {negative, c.build(ops::neg, {left}), left});
+}
+
+// ---- powers
+
+Returned pow_scalar(Call& c) { return power(c, c.value("self"), c.number("exponent")); }
+
+Returned pow_tensor(Call& c) {
+  Operand base = c.operand("self"), exponent = c.operand("exponent");
+  DType dtype = c.promoted({base, exponent});
+  if (!is_float(dtype)) c.refuse("an integer to a power that is a tensor");
+  return c.pointwise(ops::pow, {base, exponent});
+}
+
+// ---- bounds and choices
+
+Returned clamp(Call& c) {
+  std::optional<Operand> low, high;
+  if (c.has("min")) low = c.operand("min");
+  if (c.has("max")) high = c.operand("max");
+  return bounded(c, c.value("self"), low, high);
+}
+
+Returned where(Call& c) {
+  Value condition = c.value("condition");
+  Operand a = c.operand("self"), b = c.operand("other");
+  DType dtype = c.promoted({a, b});
+  if (c.type(condition).dtype != DType::boolean) condition = c.cast(condition, DType::boolean);
+  Value x = c.plain(a, dtype), y = c.plain(b, dtype);
+  // All three have one shape, but for rank 0, which our select also takes.
+  Shape shape = c.common_shape({condition, x, y});
+  return c.build(ops::select, {c.spread(condition, shape), c.spread(x, shape), c.spread(y, shape)});
+}
+
+Returned masked_fill(Call& c) {
+  Value x = c.value("self"), mask = c.value("mask");
+  DType dtype = c.type(x).dtype;
+  Value fill = c.plain(c.operand("value"), dtype);
+  Shape shape = c.common_shape({x, mask});
+  return c.build(ops::select, {c.spread(mask, shape), fill, c.spread(x, shape)});
+}
+
+// ---- logic
+
+Value truth(Call& c, Operand o) {
+  Value v = o.value ? o.value : c.scalar(DType::boolean, o.number);
+  return c.type(v).dtype == DType::boolean ? v : c.pointwise(ops::ne, {v, 0});
+}
+
+Returned logical(Call& c) {
+  return c.pointwise(*c.row().op, {truth(c, c.operand("self")), truth(c, c.operand("other"))});
+}
+Returned logical_not(Call& c) { return c.pointwise(ops::bit_not, {truth(c, c.operand("self"))}); }
+
+Returned is_nan(Call& c) {
+  Value x = c.value("self");
+  return c.pointwise(ops::ne, {x, x});
+}
+Returned is_inf(Call& c) {
+  Value x = c.value("self");
+  if (!is_float(c.type(x).dtype)) return c.filled({DType::boolean, false, c.type(x).shape}, false);
+  return c.pointwise(ops::eq, {c.pointwise(ops::abs, {x}), infinity});
+}
+Returned is_finite(Call& c) {
+  Value x = c.value("self");
+  if (!is_float(c.type(x).dtype)) return c.filled({DType::boolean, false, c.type(x).shape}, true);
+  return c.pointwise(ops::lt, {c.pointwise(ops::abs, {x}), infinity});
+}
+Returned sign_bit(Call& c) {
+  Value x = c.value("self");
+  if (!is_float(c.type(x).dtype)) return c.pointwise(ops::lt, {x, 0});
+  // 1 / -0 is -inf; a NaN has no sign that the source would promise.
+  Value below = c.pointwise(ops::lt, {x, 0});
+  Value minus_zero = c.pointwise(
+      ops::bit_and,
+      {c.pointwise(ops::eq, {x, 0}), c.pointwise(ops::lt, {c.pointwise(ops::div, {1.0, x}), 0})});
+  return c.pointwise(ops::bit_or, {below, minus_zero});
+}
+
+// ---- functions that we compose; in the compute dtype, rounded once
+
+/// The operand as a float, wide enough to compute with, and back.
+template <class F>
+Value composed(Call& c, F&& f) {
+  Value x = c.value("self");
+  DType dtype = is_float(c.type(x).dtype) ? c.type(x).dtype : DType::f32;
+  return c.cast(f(c.cast(x, row(dtype).compute)), dtype);
+}
+
+Returned reciprocal(Call& c) {
+  return composed(c, [&](Value x) { return c.pointwise(ops::div, {1.0, x}); });
+}
+Returned log2(Call& c) {
+  return composed(c, [&](Value x) {
+    return c.pointwise(ops::mul, {c.build(ops::log, {x}), std::numbers::log2e});
+  });
+}
+Returned log10(Call& c) {
+  return composed(c, [&](Value x) {
+    return c.pointwise(ops::mul, {c.build(ops::log, {x}), std::numbers::log10e});
+  });
+}
+Returned exp2(Call& c) {
+  return composed(c, [&](Value x) { return c.pointwise(ops::pow, {2.0, x}); });
+}
+Returned sinh(Call& c) {
+  return composed(c, [&](Value x) {
+    // Through expm1, which keeps the digits near zero: (e + e / (e + 1)) / 2.
+    Value e = c.build(ops::expm1, {c.build(ops::abs, {x})});
+    Value y = c.build(ops::add, {e, c.build(ops::div, {e, c.pointwise(ops::add, {e, 1.0})})});
+    // Beyond the range of exp the quotient is NaN where the sum is infinite.
+    y = c.build(ops::select, {c.pointwise(ops::eq, {e, infinity}), e, y});
+    return c.build(ops::mul, {c.pointwise(ops::mul, {y, 0.5}), c.build(ops::sign, {x})});
+  });
+}
+Returned cosh(Call& c) {
+  return composed(c, [&](Value x) {
+    Value e =
+        c.build(ops::add, {c.build(ops::exp, {x}), c.build(ops::exp, {c.build(ops::neg, {x})})});
+    return c.pointwise(ops::mul, {e, 0.5});
+  });
+}
+/// 1 - x x without loss near one.
+Value one_minus_square(Call& c, Value x) {
+  return c.build(ops::mul, {c.pointwise(ops::sub, {1.0, x}), c.pointwise(ops::add, {x, 1.0})});
+}
+Returned asin(Call& c) {
+  return composed(c, [&](Value x) {
+    return c.build(ops::atan,
+                   {c.build(ops::div, {x, c.build(ops::sqrt, {one_minus_square(c, x)})})});
+  });
+}
+Returned acos(Call& c) {
+  return composed(c, [&](Value x) {
+    Value ratio =
+        c.build(ops::div, {c.pointwise(ops::sub, {1.0, x}), c.pointwise(ops::add, {x, 1.0})});
+    return c.pointwise(ops::mul, {c.build(ops::atan, {c.build(ops::sqrt, {ratio})}), 2.0});
+  });
+}
+Returned asinh(Call& c) {
+  return composed(c, [&](Value x) {
+    Value a = c.build(ops::abs, {x}), square = c.build(ops::mul, {x, x});
+    Value root = c.build(ops::sqrt, {c.pointwise(ops::add, {square, 1.0})});
+    Value more = c.build(ops::div, {square, c.pointwise(ops::add, {root, 1.0})});
+    return c.build(ops::mul,
+                   {c.build(ops::log1p, {c.build(ops::add, {a, more})}), c.build(ops::sign, {x})});
+  });
+}
+Returned acosh(Call& c) {
+  return composed(c, [&](Value x) {
+    Value less = c.pointwise(ops::sub, {x, 1.0});
+    Value root = c.build(ops::sqrt, {c.build(ops::mul, {less, c.pointwise(ops::add, {x, 1.0})})});
+    return c.build(ops::log1p, {c.build(ops::add, {less, root})});
+  });
+}
+Returned atanh(Call& c) {
+  return composed(c, [&](Value x) {
+    Value ratio =
+        c.build(ops::div, {c.pointwise(ops::mul, {x, 2.0}), c.pointwise(ops::sub, {1.0, x})});
+    return c.pointwise(ops::mul, {c.build(ops::log1p, {ratio}), 0.5});
+  });
+}
+Returned erfc(Call& c) {
+  return composed(c, [&](Value x) { return c.pointwise(ops::sub, {1.0, c.build(ops::erf, {x})}); });
+}
+Returned frac(Call& c) {
+  return composed(c, [&](Value x) { return c.build(ops::sub, {x, c.build(ops::trunc, {x})}); });
+}
+
+Returned atan2(Call& c) {
+  Operand a = c.operand("self"), b = c.operand("other");
+  DType dtype = c.promoted({a, b});
+  if (!is_float(dtype)) dtype = DType::f32;
+  DType compute = row(dtype).compute;
+  Value y = c.plain(a, compute), x = c.plain(b, compute);
+  Value angle = c.pointwise(ops::atan, {c.pointwise(ops::div, {y, x})});
+  const Shape shape = c.type(angle).shape;
+  // Left of the axis half a turn more, with the sign of y; nothing over nothing is nothing.
+  Value half = c.build(ops::select, {c.spread(c.pointwise(ops::lt, {y, 0}), shape),
+                                     c.scalar(compute, -std::numbers::pi),
+                                     c.filled({compute, false, shape}, std::numbers::pi)});
+  Value turned = c.build(ops::add, {angle, half});
+  angle = c.build(ops::select, {c.spread(c.pointwise(ops::lt, {x, 0}), shape), turned, angle});
+  Value nothing =
+      c.pointwise(ops::bit_and, {c.pointwise(ops::eq, {x, 0}), c.pointwise(ops::eq, {y, 0})});
+  angle = c.build(ops::select, {c.spread(nothing, shape), c.scalar(compute, 0.0), angle});
+  return c.cast(angle, dtype);
+}
+
+// ---- of three
+
+Returned lerp(Call& c) {
+  Value a = c.value("self"), b = c.value("end");
+  return interpolated(c, a, b, c.operand("weight"));
+}
+
+Returned addcmul(Call& c) {
+  return with_product(c, ops::mul, c.value("self"), c.value("tensor1"), c.value("tensor2"),
+                      c.number("value", Number(std::int64_t{1})));
+}
+Returned addcdiv(Call& c) {
+  return with_product(c, ops::div, c.value("self"), c.value("tensor1"), c.value("tensor2"),
+                      c.number("value", Number(std::int64_t{1})));
+}
+
+Returned xlogy(Call& c) {
+  Operand a = c.operand("self"), b = c.operand("other");
+  Value y =
+      c.float_pointwise(ops::mul, {a, b.value ? Operand(c.float_pointwise(ops::log, {b.value}))
+                                              : Operand(std::log(as_double(b.number)))});
+  const Shape shape = c.type(y).shape;
+  Value zero = a.value ? c.spread(c.pointwise(ops::eq, {a, 0}), shape)
+                       : c.scalar(DType::boolean, as_double(a.number) == 0);
+  return c.build(ops::select, {c.spread(zero, shape), c.scalar(c.type(y).dtype, 0.0), y});
+}
+
+Returned nan_to_num(Call& c) {
+  Value x = c.value("self");
+  DType dtype = c.type(x).dtype;
+  if (!is_float(dtype)) return x;
+  double largest = dtype == DType::f64    ? std::numeric_limits<double>::max()
+                   : dtype == DType::f16  ? 65504.0
+                   : dtype == DType::bf16 ? 3.38953138925153547590470800371487867e38
+                                          : std::numeric_limits<float>::max();
+  auto put = [&](Value where, double n) {
+    x = c.build(ops::select, {where, c.scalar(dtype, n), x});
+  };
+  Value nan = c.pointwise(ops::ne, {x, x}), up = c.pointwise(ops::eq, {x, infinity}),
+        down = c.pointwise(ops::eq, {x, -infinity});
+  put(nan, c.real("nan", 0.0));
+  put(up, c.real("posinf", largest));
+  put(down, c.real("neginf", -largest));
+  return x;
+}
+
+constexpr Row table[] = {
+    // one op of ours
+    {"aten.neg.default", "self", unary, &ops::neg},
+    {"aten.abs.default", "self", unary, &ops::abs},
+    {"aten.sign.default", "self", unary, &ops::sign},
+    {"aten.sgn.default", "self", unary, &ops::sign},
+    {"aten.positive.default", "self",
+     [](Call& c) -> Returned { return c.alias(c.tensor("self")); }},
+    {"aten.square.default", "self",
+     [](Call& c) -> Returned { return power(c, c.value("self"), std::int64_t{2}); }},
+    {"aten.sqrt.default", "self", unary_float, &ops::sqrt},
+    {"aten.rsqrt.default", "self", unary_float, &ops::rsqrt},
+    {"aten.exp.default", "self", unary_float, &ops::exp},
+    {"aten.expm1.default", "self", unary_float, &ops::expm1},
+    {"aten.log.default", "self", unary_float, &ops::log},
+    {"aten.log1p.default", "self", unary_float, &ops::log1p},
+    {"aten.sin.default", "self", unary_float, &ops::sin},
+    {"aten.cos.default", "self", unary_float, &ops::cos},
+    {"aten.tan.default", "self", unary_float, &ops::tan},
+    {"aten.atan.default", "self", unary_float, &ops::atan},
+    {"aten.tanh.default", "self", unary_float, &ops::tanh},
+    {"aten.erf.default", "self", unary_float, &ops::erf},
+    {"aten.special_erf.default", "self", unary_float, &ops::erf},
+    {"aten.special_expm1.default", "self", unary_float, &ops::expm1},
+    {"aten.sigmoid.default", "self", unary_float, &ops::sigmoid},
+    {"aten.special_expit.default", "self", unary_float, &ops::sigmoid},
+    {"aten.relu.default", "self", relu},
+    {"aten.floor.default", "self", rounding, &ops::floor},
+    {"aten.ceil.default", "self", rounding, &ops::ceil},
+    {"aten.trunc.default", "self", rounding, &ops::trunc},
+    {"aten.fix.default", "self", rounding, &ops::trunc},
+    {"aten.round.default", "self", rounding, &ops::round},
+    // composed
+    {"aten.reciprocal.default", "self", reciprocal},
+    {"aten.log2.default", "self", log2},
+    {"aten.log10.default", "self", log10},
+    {"aten.exp2.default", "self", exp2},
+    {"aten.sinh.default", "self", sinh},
+    {"aten.cosh.default", "self", cosh},
+    {"aten.asin.default", "self", asin},
+    {"aten.acos.default", "self", acos},
+    {"aten.asinh.default", "self", asinh},
+    {"aten.acosh.default", "self", acosh},
+    {"aten.atanh.default", "self", atanh},
+    {"aten.atan2.default", "self other", atan2},
+    {"aten.erfc.default", "self", erfc},
+    {"aten.frac.default", "self", frac},
+    // arithmetic
+    {"aten.add.Tensor", "self other alpha", add},
+    {"aten.add.Scalar", "self other alpha", add},
+    {"aten.sub.Tensor", "self other alpha", sub},
+    {"aten.sub.Scalar", "self other alpha", sub},
+    {"aten.subtract.Tensor", "self other alpha", sub},
+    {"aten.rsub.Tensor", "self other alpha", rsub},
+    {"aten.rsub.Scalar", "self other alpha", rsub},
+    {"aten.mul.Tensor", "self other", mul},
+    {"aten.mul.Scalar", "self other", mul},
+    {"aten.multiply.Tensor", "self other", mul},
+    {"aten.div.Tensor", "self other", div},
+    {"aten.div.Scalar", "self other", div},
+    {"aten.div.Tensor_mode", "self other rounding_mode", div},
+    {"aten.div.Scalar_mode", "self other rounding_mode", div},
+    {"aten.true_divide.Tensor", "self other", div},
+    {"aten.true_divide.Scalar", "self other", div},
+    {"aten.divide.Tensor", "self other", div},
+    {"aten.floor_divide.default", "self other", floor_divide},
+    {"aten.floor_divide.Scalar", "self other", floor_divide},
+    {"aten.remainder.Tensor", "self other", binary, &ops::remainder},
+    {"aten.remainder.Scalar", "self other", binary, &ops::remainder},
+    {"aten.remainder.Scalar_Tensor", "self other", binary, &ops::remainder},
+    {"aten.fmod.Tensor", "self other", fmod},
+    {"aten.fmod.Scalar", "self other", fmod},
+    {"aten.maximum.default", "self other", binary, &ops::maximum},
+    {"aten.minimum.default", "self other", binary, &ops::minimum},
+    {"aten.max.other", "self other", binary, &ops::maximum},
+    {"aten.min.other", "self other", binary, &ops::minimum},
+    {"aten.pow.Tensor_Scalar", "self exponent", pow_scalar},
+    {"aten.pow.Tensor_Tensor", "self exponent", pow_tensor},
+    {"aten.pow.Scalar", "self exponent", pow_tensor},
+    {"aten.xlogy.Tensor", "self other", xlogy},
+    {"aten.xlogy.Scalar_Other", "self other", xlogy},
+    {"aten.xlogy.Scalar_Self", "self other", xlogy},
+    // bounds and choices
+    {"aten.clamp.default", "self min max", clamp},
+    {"aten.clamp.Tensor", "self min max", clamp},
+    {"aten.clip.default", "self min max", clamp},
+    {"aten.clip.Tensor", "self min max", clamp},
+    {"aten.clamp_min.default", "self min", clamp},
+    {"aten.clamp_min.Tensor", "self min", clamp},
+    {"aten.clamp_max.default", "self max", clamp},
+    {"aten.clamp_max.Tensor", "self max", clamp},
+    {"aten.where.self", "condition self other", where},
+    {"aten.where.ScalarSelf", "condition self other", where},
+    {"aten.where.ScalarOther", "condition self other", where},
+    {"aten.where.Scalar", "condition self other", where},
+    {"aten.masked_fill.Scalar", "self mask value", masked_fill},
+    {"aten.masked_fill.Tensor", "self mask value", masked_fill},
+    {"aten.nan_to_num.default", "self nan posinf neginf", nan_to_num},
+    // comparisons
+    {"aten.eq.Tensor", "self other", binary, &ops::eq},
+    {"aten.eq.Scalar", "self other", binary, &ops::eq},
+    {"aten.ne.Tensor", "self other", binary, &ops::ne},
+    {"aten.ne.Scalar", "self other", binary, &ops::ne},
+    {"aten.lt.Tensor", "self other", binary, &ops::lt},
+    {"aten.lt.Scalar", "self other", binary, &ops::lt},
+    {"aten.le.Tensor", "self other", binary, &ops::le},
+    {"aten.le.Scalar", "self other", binary, &ops::le},
+    {"aten.gt.Tensor", "self other", binary, &ops::gt},
+    {"aten.gt.Scalar", "self other", binary, &ops::gt},
+    {"aten.ge.Tensor", "self other", binary, &ops::ge},
+    {"aten.ge.Scalar", "self other", binary, &ops::ge},
+    // logic and bits
+    {"aten.logical_and.default", "self other", logical, &ops::bit_and},
+    {"aten.logical_or.default", "self other", logical, &ops::bit_or},
+    {"aten.logical_xor.default", "self other", logical, &ops::bit_xor},
+    {"aten.logical_not.default", "self", logical_not},
+    {"aten.bitwise_and.Tensor", "self other", binary, &ops::bit_and},
+    {"aten.bitwise_and.Scalar", "self other", binary, &ops::bit_and},
+    {"aten.bitwise_or.Tensor", "self other", binary, &ops::bit_or},
+    {"aten.bitwise_or.Scalar", "self other", binary, &ops::bit_or},
+    {"aten.bitwise_xor.Tensor", "self other", binary, &ops::bit_xor},
+    {"aten.bitwise_xor.Scalar", "self other", binary, &ops::bit_xor},
+    {"aten.__and__.Tensor", "self other", binary, &ops::bit_and},
+    {"aten.__and__.Scalar", "self other", binary, &ops::bit_and},
+    {"aten.__or__.Tensor", "self other", binary, &ops::bit_or},
+    {"aten.__or__.Scalar", "self other", binary, &ops::bit_or},
+    {"aten.__xor__.Tensor", "self other", binary, &ops::bit_xor},
+    {"aten.__xor__.Scalar", "self other", binary, &ops::bit_xor},
+    {"aten.bitwise_not.default", "self", unary, &ops::bit_not},
+    {"aten.bitwise_left_shift.Tensor", "self other", binary, &ops::shift_left},
+    {"aten.bitwise_left_shift.Tensor_Scalar", "self other", binary, &ops::shift_left},
+    {"aten.bitwise_right_shift.Tensor", "self other", binary, &ops::shift_right},
+    {"aten.bitwise_right_shift.Tensor_Scalar", "self other", binary, &ops::shift_right},
+    {"aten.isnan.default", "self", is_nan},
+    {"aten.isinf.default", "self", is_inf},
+    {"aten.isfinite.default", "self", is_finite},
+    {"aten.signbit.default", "self", sign_bit},
+    // of three
+    {"aten.lerp.Scalar", "self end weight", lerp},
+    {"aten.lerp.Tensor", "self end weight", lerp},
+    {"aten.addcmul.default", "self tensor1 tensor2 value", addcmul},
+    {"aten.addcdiv.default", "self tensor1 tensor2 value", addcdiv},
+};
+
+}  // namespace
+
+std::span<const Row> pointwise_rows() { return table; }
+
+}  // namespace hocket::frontend

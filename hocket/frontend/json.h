@@ -1,0 +1,170 @@
+#pragma once
+// JSON that somebody else wrote, as a tree to be looked at. Whatever is not as the reader wants it
+// is an Error that says where: `graph.json: nodes[3].args[1].float: a string, wanted a number`.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace hocket::frontend {
+
+inline constexpr std::size_t max_json_bytes = std::size_t{1} << 31;
+inline constexpr std::size_t max_json_depth = 128;
+
+class JsonArray;
+class JsonObject;
+
+/// The parser's tape: a word per bracket, string or literal, two per number. Every opening bracket
+/// knows where the value behind its end starts, so that skipping a value costs nothing.
+struct JsonTape {
+  const std::uint64_t* words = nullptr;
+  const std::uint8_t* strings = nullptr;
+  std::string where;
+};
+
+/// One value of a document: two words, copied freely, good as long as the document lives.
+class Json {
+ public:
+  enum class Kind : std::uint8_t { null, boolean, integer, real, string, array, object };
+
+  Json(const JsonTape& tape, std::uint32_t index) : tape_(&tape), index_(index) {}
+
+  Kind kind() const;
+  bool is_null() const { return tag() == 'n'; }
+  bool is_string() const { return tag() == '"'; }
+  bool is_array() const { return tag() == '['; }
+  bool is_object() const { return tag() == '{'; }
+
+  bool boolean() const;
+  /// Within 64 bits, with sign; a number with a point or exponent is none.
+  std::int64_t integer() const;
+  /// Any number.
+  double number() const;
+  std::string_view string() const;
+  JsonArray array() const;
+  JsonObject object() const;
+
+  /// Of an object. O(keys); who needs many keys of a large object walks it instead.
+  std::optional<Json> find(std::string_view key) const;
+  /// The same, for a key that must be there.
+  Json at(std::string_view key) const;
+
+  /// `graph.json: nodes[3].args[1]`. O(document): for messages.
+  std::string place() const;
+  /// Error `PLACE: what`.
+  [[noreturn]] void refuse(std::string_view what) const;
+  /// Error `PLACE: a string, wanted WANTED`.
+  [[noreturn]] void refuse_kind(std::string_view wanted) const;
+
+ private:
+  friend class JsonArray;
+  friend class JsonObject;
+  friend class JsonDocument;
+
+  std::uint64_t word() const { return tape_->words[index_]; }
+  char tag() const { return static_cast<char>(word() >> 56); }
+  std::uint64_t payload() const { return word() & ~(std::uint64_t{0xff} << 56); }
+  /// Index of the value behind this one.
+  std::uint32_t after() const;
+  std::string_view text() const;
+
+  const JsonTape* tape_;
+  std::uint32_t index_;
+};
+
+/// `for (Json item : value.array())`
+class JsonArray {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(Json at) : at_(at) {}
+    Json operator*() const { return at_; }
+    Iterator& operator++() {
+      at_.index_ = at_.after();
+      return *this;
+    }
+    bool operator==(const Iterator& o) const { return at_.index_ == o.at_.index_; }
+
+   private:
+    Json at_;
+  };
+  Iterator begin() const { return Iterator({*of_.tape_, of_.index_ + 1}); }
+  Iterator end() const { return Iterator({*of_.tape_, of_.after() - 1}); }
+  /// O(items).
+  std::size_t size() const;
+
+ private:
+  friend class Json;
+  explicit JsonArray(Json of) : of_(of) {}
+  Json of_;
+};
+
+/// `for (auto [key, value] : value.object())`; no key comes twice.
+class JsonObject {
+ public:
+  struct Entry {
+    std::string_view key;
+    Json value;
+  };
+  class Iterator {
+   public:
+    explicit Iterator(Json key) : key_(key) {}
+    Entry operator*() const { return {key_.text(), {*key_.tape_, key_.index_ + 1}}; }
+    Iterator& operator++() {
+      key_.index_ = Json(*key_.tape_, key_.index_ + 1).after();
+      return *this;
+    }
+    bool operator==(const Iterator& o) const { return key_.index_ == o.key_.index_; }
+
+   private:
+    Json key_;
+  };
+  Iterator begin() const { return Iterator({*of_.tape_, of_.index_ + 1}); }
+  Iterator end() const { return Iterator({*of_.tape_, of_.after() - 1}); }
+  /// O(entries).
+  std::size_t size() const;
+
+ private:
+  friend class Json;
+  explicit JsonObject(Json of) : of_(of) {}
+  Json of_;
+};
+
+/// A parsed text: whole, well-formed, of bounded depth, without objects that have a key twice.
+class JsonDocument {
+ public:
+  /// Error `WHERE: byte 17: found 'x', wanted a value` for anything else.
+  static JsonDocument parse(std::string_view text, std::string where);
+  JsonDocument(JsonDocument&&) noexcept;
+  JsonDocument& operator=(JsonDocument&&) noexcept;
+  ~JsonDocument();
+
+  Json root() const;
+
+ private:
+  struct Data;
+  explicit JsonDocument(std::unique_ptr<Data> data);
+  std::unique_ptr<Data> data_;
+};
+
+/// What is wrong with a text that is no JSON: `byte 17: found 'x', wanted a value`; empty when
+/// nothing is. Slow and simple: for messages.
+std::string json_fault(std::string_view text);
+
+inline std::uint32_t Json::after() const {
+  switch (tag()) {
+    case '{':
+    case '[':
+      return static_cast<std::uint32_t>(word());
+    case 'l':
+    case 'u':
+    case 'd':
+      return index_ + 2;
+    default:
+      return index_ + 1;
+  }
+}
+
+}  // namespace hocket::frontend

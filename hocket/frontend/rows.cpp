@@ -1,0 +1,11 @@
+#include "hocket/frontend/aten_nn.h"
+#include "hocket/frontend/call.h"
+
+namespace hocket::frontend {
+
+std::vector<std::span<const Row>> rows() {
+  return {pointwise_rows(), reduce_rows(),    shape_rows(),      make_rows(),
+          index_rows(),     optimizer_rows(), collective_rows(), nn_rows()};
+}
+
+}  // namespace hocket::frontend
