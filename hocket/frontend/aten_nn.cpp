@@ -11,8 +11,10 @@ namespace hocket::frontend {
 std::span<const Row> nn_rows() {
   static const std::vector<Row> all = [] {
     std::vector<Row> rows;
-    for (std::span<const Row> part : {nn::product_rows(), nn::conv_rows(), nn::norm_rows(),
-                                      nn::batch_norm_rows(), nn::softmax_rows(), nn::pool_rows()})
+    for (std::span<const Row> part :
+         {nn::product_rows(), nn::conv_rows(), nn::norm_rows(), nn::batch_norm_rows(),
+          nn::softmax_rows(), nn::attention_rows(), nn::pool_rows(), nn::resize_rows(),
+          nn::class_loss_rows(), nn::distance_rows(), nn::activation_rows()})
       rows.insert(rows.end(), part.begin(), part.end());
     return rows;
   }();

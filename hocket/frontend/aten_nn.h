@@ -21,7 +21,12 @@ std::span<const Row> conv_rows();
 std::span<const Row> norm_rows();
 std::span<const Row> batch_norm_rows();
 std::span<const Row> softmax_rows();
+std::span<const Row> attention_rows();
 std::span<const Row> pool_rows();
+std::span<const Row> resize_rows();
+std::span<const Row> class_loss_rows();
+std::span<const Row> distance_rows();
+std::span<const Row> activation_rows();
 
 // ---- arguments
 Value optional_value(Call& c, std::string_view name);
