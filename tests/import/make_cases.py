@@ -9,7 +9,7 @@ warnings.simplefilter("ignore")
 import torch
 import torch.distributed._functional_collectives  # registers the collectives
 
-from maker import ops_elementwise, ops_structure, report, traps_kernels, traps_state, traps_types
+from maker import ops_elementwise, ops_lists, ops_nn, ops_structure, report, traps_kernels, traps_state, traps_types
 from maker.capture import Case
 
 torch.set_num_threads(1)
@@ -21,6 +21,8 @@ def main():
     traps_kernels.make()
     ops_elementwise.make()
     ops_structure.make()
+    ops_nn.make()
+    ops_lists.make()
     report.write(Case.made)
 
 
