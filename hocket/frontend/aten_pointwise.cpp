@@ -286,15 +286,17 @@ Returned acos(Call& c) {
     return c.pointwise(ops::mul, {c.build(ops::atan, {c.build(ops::sqrt, {ratio})}), 2.0});
   });
 }
+/// What inverse functions are where the square of x overflows.
+Value log_of_twice(Call& c, Value x) {
+  return c.pointwise(ops::add, {c.build(ops::log, {x}), std::numbers::ln2});
+}
 Returned asinh(Call& c) {
   return composed(c, [&](Value x) {
     Value a = c.build(ops::abs, {x}), square = c.build(ops::mul, {x, x});
     Value root = c.build(ops::sqrt, {c.pointwise(ops::add, {square, 1.0})});
     Value more = c.build(ops::div, {square, c.pointwise(ops::add, {root, 1.0})});
     Value y = c.build(ops::log1p, {c.build(ops::add, {a, more})});
-    // Where the square overflows it is the logarithm of twice as much.
-    Value large = c.pointwise(ops::add, {c.build(ops::log, {a}), std::numbers::ln2});
-    y = c.build(ops::select, {c.pointwise(ops::gt, {a, 1e15}), large, y});
+    y = c.build(ops::select, {c.pointwise(ops::gt, {a, 1e15}), log_of_twice(c, a), y});
     return c.build(ops::mul, {y, c.build(ops::sign, {x})});
   });
 }
@@ -344,7 +346,8 @@ Returned acosh(Call& c) {
   return composed(c, [&](Value x) {
     Value less = c.pointwise(ops::sub, {x, 1.0});
     Value root = c.build(ops::sqrt, {c.build(ops::mul, {less, c.pointwise(ops::add, {x, 1.0})})});
-    return c.build(ops::log1p, {c.build(ops::add, {less, root})});
+    Value y = c.build(ops::log1p, {c.build(ops::add, {less, root})});
+    return c.build(ops::select, {c.pointwise(ops::gt, {x, 1e15}), log_of_twice(c, x), y});
   });
 }
 Returned atanh(Call& c) {
