@@ -22,7 +22,9 @@ std::string read_file(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) fail("{}: cannot be read: {}", path, why());
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  std::string bytes;
+  for (char block[1 << 16]; file.read(block, sizeof block) || file.gcount() > 0;)
+    bytes.append(block, static_cast<std::size_t>(file.gcount()));
   if (file.bad()) fail("{}: cannot be read: {}", path, why());
   return bytes;
 }

@@ -142,6 +142,8 @@ Returned each_copy(Call& c) {
   return results;
 }
 
+Returned each_clone(Call& c) { return c.values("self"); }
+
 Returned each_zero(Call& c) {
   Values results;
   for (TensorId t : c.tensors("self")) results.push_back(c.filled(c.type(t), std::int64_t{0}));
@@ -201,8 +203,7 @@ SourceValue lists_of(Call& c, const Values& gradients, const Values& results, st
   return all;
 }
 
-/// The in-place form: state is written where it stands. With a scale the source also leaves the
-/// gradients divided by it.
+/// The in-place form: state is written where it stands.
 SourceValue write_lists(Call& c, const SourceValue& all,
                         std::initializer_list<std::string_view> names) {
   std::size_t l = 0;
@@ -215,14 +216,18 @@ SourceValue write_lists(Call& c, const SourceValue& all,
   return {};
 }
 
+/// With a scale the source leaves the gradients divided by it, unless the step is skipped.
 Values scaled_gradients(Call& c) {
   Values grads = c.values("grads");
   if (!c.has("grad_scale")) return grads;
+  Value scale = optional_scalar(c, "grad_scale")[0];
   for (Value& g : grads) {
-    DType wide = row(c.type(g).dtype).compute;
-    Value scaled =
-        c.pointwise(ops::div, {c.cast(g, wide), c.cast(optional_scalar(c, "grad_scale")[0], wide)});
-    g = c.cast(scaled, c.type(g).dtype);
+    DType dtype = c.type(g).dtype, wide = row(dtype).compute;
+    Value scaled = c.cast(c.build(ops::div, {c.cast(g, wide), c.cast(scale, wide)}), dtype);
+    if (c.has("found_inf"))
+      scaled = c.build(ops::select,
+                       {c.pointwise(ops::ne, {optional_scalar(c, "found_inf")[0], 0}), g, scaled});
+    g = scaled;
   }
   return grads;
 }
@@ -338,6 +343,11 @@ constexpr Row table[] = {
     {"aten._foreach_expm1.default", "self", each_unary_float, &ops::expm1},
     {"aten._foreach_tanh.default", "self", each_unary_float, &ops::tanh},
     {"aten._foreach_sigmoid.default", "self", each_unary_float, &ops::sigmoid},
+    {"aten._foreach_cos.default", "self", each_unary_float, &ops::cos},
+    {"aten._foreach_sin.default", "self", each_unary_float, &ops::sin},
+    {"aten._foreach_tan.default", "self", each_unary_float, &ops::tan},
+    {"aten._foreach_atan.default", "self", each_unary_float, &ops::atan},
+    {"aten._foreach_erf.default", "self", each_unary_float, &ops::erf},
     {"aten._foreach_floor.default", "self", each_unary, &ops::floor},
     {"aten._foreach_ceil.default", "self", each_unary, &ops::ceil},
     {"aten._foreach_round.default", "self", each_unary, &ops::round},
@@ -346,6 +356,7 @@ constexpr Row table[] = {
     {"aten._foreach_norm.Scalar", "self ord dtype", each_norm},
     {"aten._foreach_max.default", "self", each_max},
     {"aten._foreach_zero.default", "self", each_zero},
+    {"aten._foreach_clone.default", "self", each_clone},
     {"aten._foreach_copy.default", "self src non_blocking", each_copy},
     {"aten._fused_adam.default", adam_arguments, fused_adam, &ops::adam},
     {"aten._fused_adam.tensor_lr", adam_arguments, fused_adam, &ops::adam},

@@ -286,20 +286,68 @@ Returned acos(Call& c) {
     return c.pointwise(ops::mul, {c.build(ops::atan, {c.build(ops::sqrt, {ratio})}), 2.0});
   });
 }
+/// What inverse functions are where the square of x overflows.
+Value log_of_twice(Call& c, Value x) {
+  return c.pointwise(ops::add, {c.build(ops::log, {x}), std::numbers::ln2});
+}
 Returned asinh(Call& c) {
   return composed(c, [&](Value x) {
     Value a = c.build(ops::abs, {x}), square = c.build(ops::mul, {x, x});
     Value root = c.build(ops::sqrt, {c.pointwise(ops::add, {square, 1.0})});
     Value more = c.build(ops::div, {square, c.pointwise(ops::add, {root, 1.0})});
-    return c.build(ops::mul,
-                   {c.build(ops::log1p, {c.build(ops::add, {a, more})}), c.build(ops::sign, {x})});
+    Value y = c.build(ops::log1p, {c.build(ops::add, {a, more})});
+    y = c.build(ops::select, {c.pointwise(ops::gt, {a, 1e15}), log_of_twice(c, a), y});
+    return c.build(ops::mul, {y, c.build(ops::sign, {x})});
+  });
+}
+Returned hypot(Call& c) {
+  Operand a = c.operand("self"), b = c.operand("other");
+  DType dtype = c.promoted({a, b}), compute = row(dtype).compute;
+  Value x = c.pointwise(ops::abs, {c.plain(a, compute)}),
+        y = c.pointwise(ops::abs, {c.plain(b, compute)});
+  Value large = c.pointwise(ops::maximum, {x, y}), small = c.pointwise(ops::minimum, {x, y});
+  Value ratio = c.pointwise(ops::div, {small, large});
+  Value root =
+      c.build(ops::sqrt, {c.pointwise(ops::add, {c.build(ops::mul, {ratio, ratio}), 1.0})});
+  Value length = c.build(ops::mul, {large, root});
+  Value odd = c.pointwise(
+      ops::bit_or, {c.pointwise(ops::eq, {large, 0}), c.pointwise(ops::eq, {large, infinity})});
+  return c.cast(c.build(ops::select, {odd, large, length}), dtype);
+}
+/// log(exp(a) + exp(b)), without overflow.
+Returned logaddexp(Call& c) {
+  Operand a = c.operand("self"), b = c.operand("other");
+  DType dtype = c.promoted({a, b}), compute = row(dtype).compute;
+  Value x = c.plain(a, compute), y = c.plain(b, compute);
+  Value top = c.pointwise(ops::maximum, {x, y}), low = c.pointwise(ops::minimum, {x, y});
+  Value more = c.build(ops::log1p, {c.build(ops::exp, {c.build(ops::sub, {low, top})})});
+  Value sum = c.build(ops::add, {top, more});
+  Value infinite = c.pointwise(ops::eq, {c.build(ops::abs, {top}), infinity});
+  return c.cast(c.build(ops::select, {infinite, top, sum}), dtype);
+}
+Returned logit(Call& c) {
+  return composed(c, [&](Value x) {
+    if (c.has("eps")) x = bounded(c, x, Operand(c.real("eps")), Operand(1 - c.real("eps")));
+    return c.build(ops::log, {c.build(ops::div, {x, c.pointwise(ops::sub, {1.0, x})})});
+  });
+}
+/// To so many digits behind the point, by scaling.
+Returned round_decimals(Call& c) {
+  Value x = c.value("self");
+  if (!is_float(c.type(x).dtype)) return x;
+  return composed(c, [&](Value v) {
+    double scale = std::pow(10.0, static_cast<double>(std::abs(c.integer("decimals"))));
+    bool up = c.integer("decimals") >= 0;
+    Value scaled = c.pointwise(up ? ops::mul : ops::div, {v, scale});
+    return c.pointwise(up ? ops::div : ops::mul, {c.build(ops::round, {scaled}), scale});
   });
 }
 Returned acosh(Call& c) {
   return composed(c, [&](Value x) {
     Value less = c.pointwise(ops::sub, {x, 1.0});
     Value root = c.build(ops::sqrt, {c.build(ops::mul, {less, c.pointwise(ops::add, {x, 1.0})})});
-    return c.build(ops::log1p, {c.build(ops::add, {less, root})});
+    Value y = c.build(ops::log1p, {c.build(ops::add, {less, root})});
+    return c.build(ops::select, {c.pointwise(ops::gt, {x, 1e15}), log_of_twice(c, x), y});
   });
 }
 Returned atanh(Call& c) {
@@ -428,6 +476,10 @@ constexpr Row table[] = {
     {"aten.atanh.default", "self", atanh},
     {"aten.atan2.default", "self other", atan2},
     {"aten.erfc.default", "self", erfc},
+    {"aten.hypot.default", "self other", hypot},
+    {"aten.logaddexp.default", "self other", logaddexp},
+    {"aten.logit.default", "self eps", logit},
+    {"aten.round.decimals", "self decimals", round_decimals},
     {"aten.frac.default", "self", frac},
     // arithmetic
     {"aten.add.Tensor", "self other alpha", add},

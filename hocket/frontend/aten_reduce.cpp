@@ -70,6 +70,9 @@ Returned any_all(Call& c) {
   Value x = c.value("self");
   DType dtype = c.type(x).dtype == DType::u8 ? DType::u8 : DType::boolean;
   Value truth = c.type(x).dtype == DType::boolean ? x : c.pointwise(ops::ne, {x, 0});
+  // An empty list names no dimension here, unlike in sums.
+  bool none = c.row().target.ends_with(".dims") && c.has("dim") && c.ints("dim").empty();
+  if (none) return c.cast(truth, dtype);
   Value y =
       c.reduce(*c.row().op, truth, c.dims("dim", c.type(x).shape.size()), c.flag("keepdim", false));
   return c.cast(y, dtype);

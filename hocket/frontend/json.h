@@ -2,7 +2,9 @@
 // JSON that somebody else wrote, as a tree to be looked at. Whatever is not as the reader wants it
 // is an Error that says where: `graph.json: nodes[3].args[1].float: a string, wanted a number`.
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,6 +81,11 @@ class JsonArray {
  public:
   class Iterator {
    public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Json;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Json*;
+    using reference = Json;
     explicit Iterator(Json at) : at_(at) {}
     Json operator*() const { return at_; }
     Iterator& operator++() {

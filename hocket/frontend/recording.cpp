@@ -14,6 +14,20 @@
 namespace hocket::frontend {
 namespace {
 
+/// `out0`, `out1`, ... by place; where all outputs have names like that, by those, since a source
+/// may leave places empty.
+std::vector<std::string> recorded_names(const std::vector<Output>& outputs) {
+  auto numbered = [](const Output& o) {
+    return o.name.size() > 3 && o.name.starts_with("out") &&
+           o.name.find_first_not_of("0123456789", 3) == o.name.npos;
+  };
+  bool by_name = std::ranges::all_of(outputs, numbered);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    names.push_back(by_name ? outputs[i].name : fmt::format("out{}", i));
+  return names;
+}
+
 /// Inputs and outputs by rank. Ranks of one class share a table.
 class Interface {
  public:
@@ -22,6 +36,7 @@ class Interface {
     std::vector<std::string> names;  // of the inputs
     std::map<std::string, std::size_t, std::less<>> index;
     std::vector<Output> outputs;
+    std::vector<std::string> output_names;  // in the files
   };
 
   explicit Interface(const Program& program) : of_rank_(program.world->ranks()) {
@@ -29,6 +44,7 @@ class Interface {
     std::size_t tensors = 0;
     for (const Graph& g : program.graphs) {
       Class& c = classes_.emplace_back(Class{.graph = &g, .outputs = g.outputs()});
+      c.output_names = recorded_names(c.outputs);
       for (const Input& input : g.inputs()) {
         c.index[g.name(input.value)] = c.names.size();
         c.names.push_back(g.name(input.value));
@@ -110,15 +126,18 @@ class Placer {
     if (out_.final_state.empty()) out_.final_state = empty_inputs();
     put_input(e, out_.final_state, rank, name, true);
   }
-  void put_output(const Entry& e, std::int64_t iteration, std::int64_t rank, std::size_t output) {
+  void put_output(const Entry& e, std::int64_t iteration, std::int64_t rank, std::size_t number) {
     if (!out_.batches.empty() && iteration >= std::ssize(out_.batches))
       e.refuse(fmt::format("iteration {}, but inputs are recorded for {}", iteration,
                            out_.batches.size()));
     int r = checked_rank(e, rank);
     const auto& outputs = interface_.of(r).outputs;
-    if (output >= outputs.size())
-      e.refuse(fmt::format("output {}, but rank {} has {}", output, r,
+    const auto& names = interface_.of(r).output_names;
+    auto found = std::ranges::find(names, fmt::format("out{}", number));
+    if (found == names.end())
+      e.refuse(fmt::format("output {}, but rank {} has {}", number, r,
                            count_of(std::ssize(outputs), "output")));
+    auto output = static_cast<std::size_t>(found - names.begin());
     require_type(e, *interface_.of(r).graph, outputs[output].value);
     while (std::ssize(out_.expected) <= iteration) out_.expected.push_back(empty_outputs());
     put(e, out_.expected[static_cast<std::size_t>(iteration)], r, output, e.load());
@@ -340,7 +359,7 @@ void write_recording(const Program& program, const Recording& recording,
     });
   for (std::size_t k = 0; k < recording.expected.size(); ++k)
     for_all(recording.expected[k], [&](int r, std::size_t i, const Tensor& t) {
-      expected.emplace(fmt::format("iter{}.rank{}.out{}", k, r, i), t);
+      expected.emplace(fmt::format("iter{}.rank{}.{}", k, r, interface.of(r).output_names[i]), t);
     });
   for_all(recording.final_state, [&](int r, std::size_t i, const Tensor& t) {
     if (!follows_rank_0(interface, recording, r, i) || !same_bytes(t, recording.final_state[0][i]))

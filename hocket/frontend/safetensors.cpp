@@ -189,8 +189,7 @@ Tensor Safetensors::load(std::string_view name) const {
   return tensor;
 }
 
-void write_safetensors(const std::string& path,
-                       const std::map<std::string, Tensor, std::less<>>& tensors) {
+std::string safetensors_bytes(const std::map<std::string, Tensor, std::less<>>& tensors) {
   // Wide elements first: then every tensor is aligned to its own element.
   std::vector<std::pair<std::string_view, const Tensor*>> order;
   for (const auto& [name, tensor] : tensors) order.emplace_back(name, &tensor);
@@ -199,8 +198,7 @@ void write_safetensors(const std::string& path,
   std::map<std::string_view, Range> ranges;
   std::uint64_t size = 0;
   for (auto [name, tensor] : order) {
-    if (name == metadata || !is_utf8(name))
-      fail("{}: tensor {}: no name for a tensor", path, shown(name));
+    if (name == metadata || !is_utf8(name)) fail("tensor {}: no name for a tensor", shown(name));
     ranges[name] = {size, size + tensor->bytes().size()};
     size += tensor->bytes().size();
   }
@@ -225,7 +223,12 @@ void write_safetensors(const std::string& path,
   out += text;
   for (auto [name, tensor] : order)
     out.append(reinterpret_cast<const char*>(tensor->bytes().data()), tensor->bytes().size());
-  write_file(path, out);
+  return out;
+}
+
+void write_safetensors(const std::string& path,
+                       const std::map<std::string, Tensor, std::less<>>& tensors) {
+  write_file(path, safetensors_bytes(tensors));
 }
 
 }  // namespace hocket

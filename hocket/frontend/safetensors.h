@@ -31,7 +31,11 @@ class Safetensors {
   std::shared_ptr<const Data> data_;
 };
 
-/// Writes a file whole or not at all, tensors in the order of their names.
+/// The bytes of such a file: a function of names and tensors. The header lists them by name; in the
+/// data wide elements come first, so that every tensor is aligned. Error for a name that is not
+/// UTF-8 or has a meaning of its own.
+std::string safetensors_bytes(const std::map<std::string, Tensor, std::less<>>& tensors);
+/// Writes a file whole or not at all.
 void write_safetensors(const std::string& path,
                        const std::map<std::string, Tensor, std::less<>>& tensors);
 
