@@ -1,7 +1,6 @@
 #include "hocket/frontend/aten_nn.h"
 
 #include <algorithm>
-#include <array>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
@@ -14,7 +13,8 @@ std::span<const Row> nn_rows() {
     for (std::span<const Row> part :
          {nn::product_rows(), nn::conv_rows(), nn::norm_rows(), nn::batch_norm_rows(),
           nn::softmax_rows(), nn::attention_rows(), nn::pool_rows(), nn::resize_rows(),
-          nn::class_loss_rows(), nn::distance_rows(), nn::activation_rows()})
+          nn::class_loss_rows(), nn::distance_rows(), nn::activation_rows(), nn::piecewise_rows(),
+          nn::contraction_rows()})
       rows.insert(rows.end(), part.begin(), part.end());
     return rows;
   }();
@@ -22,6 +22,16 @@ std::span<const Row> nn_rows() {
 }
 
 namespace nn {
+
+void refuse_random(const Call& c) {
+  c.refuse("needs random numbers, and the state of the source's generator is not in the file");
+}
+
+Reduction reduction(const Call& c) {
+  std::int64_t r = c.integer("reduction", 1);
+  if (r < 0 || r > 2) c.refuse("an unknown reduction");
+  return static_cast<Reduction>(r);
+}
 
 Value optional_value(Call& c, std::string_view name) {
   return c.has(name) ? c.value(name) : Value{};
@@ -44,19 +54,6 @@ DType common_dtype(const Call& c, std::initializer_list<Value> values) {
   for (Value v : values)
     if (v && c.type(v).dtype != first) return wide_dtype(first);
   return first;
-}
-
-Shape joined(const Call& c, const Shape& a, const Shape& b) {
-  Shape all = a.size() >= b.size() ? a : b;
-  const Shape& less = a.size() >= b.size() ? b : a;
-  for (std::size_t i = 0; i < less.size(); ++i) {
-    std::int64_t& size = all[all.size() - less.size() + i];
-    if (size != less[i] && size != 1 && less[i] != 1)
-      c.refuse(fmt::format("shapes {} and {} do not fit together", dims_text({a.data(), a.size()}),
-                           dims_text({b.data(), b.size()})));
-    if (size == 1) size = less[i];
-  }
-  return all;
 }
 
 const Type* result_type(const Call& c, std::size_t result) {
@@ -124,16 +121,11 @@ Expr apply(const Op& op, const Term& a, const Term& b, const Term& d) {
 
 Expr select(const Expr& condition, const Term& a, const Term& b) {
   Call& c = *condition.call;
-  DType dtype = c.promoted(std::array{a.operand, b.operand});
-  Shape shape = c.type(condition.value).shape;
-  for (const Term* t : {&a, &b})
-    if (t->operand.value) shape = joined(c, shape, c.type(t->operand.value).shape);
-  auto spread = [&](const Term& t) {
-    if (!t.operand.value) return c.scalar(dtype, t.operand.number);
-    Value v = c.cast(t.operand.value, dtype);
-    return c.type(v).shape.empty() ? v : c.broadcast(v, shape);
-  };
-  return {&c, c.build(ops::select, {c.broadcast(condition.value, shape), spread(a), spread(b)})};
+  DType dtype = c.promoted({a.operand, b.operand});
+  Value x = c.plain(a.operand, dtype), y = c.plain(b.operand, dtype);
+  Shape shape = c.common_shape({condition.value, x, y});
+  return {&c, c.build(ops::select, {c.broadcast(condition.value, shape), c.spread(x, shape),
+                                    c.spread(y, shape)})};
 }
 
 Expr reduce(const Op& op, const Expr& x, const Ints& dims, bool keep) {

@@ -17,6 +17,7 @@ namespace nn {
 
 // ---- the parts of nn_rows, one per file
 std::span<const Row> product_rows();
+std::span<const Row> contraction_rows();
 std::span<const Row> conv_rows();
 std::span<const Row> norm_rows();
 std::span<const Row> batch_norm_rows();
@@ -27,8 +28,13 @@ std::span<const Row> resize_rows();
 std::span<const Row> class_loss_rows();
 std::span<const Row> distance_rows();
 std::span<const Row> activation_rows();
+std::span<const Row> piecewise_rows();
+
+[[noreturn]] void refuse_random(const Call& c);
 
 // ---- arguments
+enum class Reduction : std::uint8_t { none, mean, sum };
+Reduction reduction(const Call& c);
 Value optional_value(Call& c, std::string_view name);
 /// For a slot that may be empty.
 std::vector<Value> slot(Value v);
@@ -40,8 +46,6 @@ Ints per_dim(const Call& c, std::string_view name, std::size_t count, std::int64
 DType wide_dtype(DType dtype);
 /// The dtype that all of these have (empty ones do not count), otherwise the wide one of the first.
 DType common_dtype(const Call& c, std::initializer_list<Value> values);
-/// The shape that two shapes spread to.
-Shape joined(const Call& c, const Shape& a, const Shape& b);
 /// What the source says about a result, when it says anything.
 const Type* result_type(const Call& c, std::size_t result);
 /// In the dtype that the source gives this result, otherwise in `missing`.
@@ -97,6 +101,29 @@ Expr operator>(const Term& a, const Term& b);
 Expr operator>=(const Term& a, const Term& b);
 Expr operator&(const Expr& a, const Expr& b);
 Expr operator|(const Expr& a, const Expr& b);
+
+// ---- shared by several files
+/// As the source multiplies tensors of any rank: a vector is a row on the left, a column on the
+/// right, and its dimension goes again.
+Value product(Call& c, Value a, Value b, bool transpose_b = false);
+/// f(x), computed wide and rounded once.
+template <class F>
+Value activation(Call& c, F f) {
+  Value x = c.value("self");
+  return c.cast(f(wide(c, x)).value, c.type(x).dtype);
+}
+
+/// f(gradient, x), computed wide and rounded once.
+template <class F>
+Value gradient(Call& c, std::string_view dy_name, std::string_view x_name, F f) {
+  Value dy = c.value(dy_name), x = c.value(x_name);
+  return c.cast(f(wide(c, dy), wide(c, x)).value, c.promoted({dy, x}));
+}
+
+template <class F>
+Value gradient(Call& c, F f) {
+  return gradient(c, "grad_output", "self", f);
+}
 
 }  // namespace nn
 }  // namespace hocket::frontend

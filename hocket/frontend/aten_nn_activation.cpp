@@ -7,25 +7,6 @@
 namespace hocket::frontend::nn {
 namespace {
 
-/// f(x), computed wide and rounded once.
-template <class F>
-Value activation(Call& c, F f) {
-  Value x = c.value("self");
-  return c.cast(f(wide(c, x)).value, c.type(x).dtype);
-}
-
-/// f(gradient, x), computed wide and rounded once.
-template <class F>
-Value gradient(Call& c, std::string_view dy_name, std::string_view x_name, F f) {
-  Value dy = c.value(dy_name), x = c.value(x_name);
-  return c.cast(f(wide(c, dy), wide(c, x)).value, c.promoted(std::array<Operand, 2>{dy, x}));
-}
-
-template <class F>
-Value gradient(Call& c, F f) {
-  return gradient(c, "grad_output", "self", f);
-}
-
 Expr exp(const Expr& x) { return apply(ops::exp, x); }
 Expr tanh(const Expr& x) { return apply(ops::tanh, x); }
 Expr sigmoid(const Expr& x) { return apply(ops::sigmoid, x); }
@@ -53,112 +34,6 @@ Returned gelu(Call& c) {
 Returned gelu_backward(Call& c) {
   return c.float_pointwise(by_tanh(c) ? ops::gelu_tanh_grad : ops::gelu_grad,
                            {c.value("grad_output"), c.value("self")});
-}
-
-// ---- made of straight lines
-
-Returned hardswish_backward(Call& c) {
-  return gradient(c, [](const Expr& g, const Expr& x) {
-    return select(x <= -3.0, 0.0, select(x < 3.0, g * (x / 3.0 + 0.5), g));
-  });
-}
-
-Returned hardsigmoid(Call& c) {
-  return activation(c, [](const Expr& x) { return apply(ops::clamp, x + 3.0, 0.0, 6.0) / 6.0; });
-}
-
-Returned hardsigmoid_backward(Call& c) {
-  return gradient(c, [](const Expr& g, const Expr& x) {
-    return select((x > -3.0) & (x < 3.0), g * double{1.0F / 6.0F}, 0.0);
-  });
-}
-
-Value clamped(Call& c, const Number& low, const Number& high) {
-  return activation(c, [&](const Expr& x) { return apply(ops::clamp, x, low, high); });
-}
-
-Returned hardtanh(Call& c) {
-  return clamped(c, c.number("min_val", std::int64_t{-1}), c.number("max_val", std::int64_t{1}));
-}
-
-Returned relu6(Call& c) { return clamped(c, std::int64_t{0}, std::int64_t{6}); }
-
-Returned hardtanh_backward(Call& c) {
-  return gradient(c, [&](const Expr& g, const Expr& x) {
-    return select((x <= c.number("min_val")) | (x >= c.number("max_val")), 0.0, g);
-  });
-}
-
-Value leaky(Call& c, double slope) {
-  return activation(c, [&](const Expr& x) { return select(x > 0.0, x, x * slope); });
-}
-
-Returned leaky_relu(Call& c) { return leaky(c, c.real("negative_slope", 0.01)); }
-
-/// Without training the slope is the middle of its range.
-Returned rrelu(Call& c) {
-  if (c.flag("training", false))
-    c.refuse("needs random numbers, and the state of the source's generator is not in the file");
-  return leaky(c, (c.real("lower", 1.0 / 8) + c.real("upper", 1.0 / 3)) / 2);
-}
-
-Returned leaky_relu_backward(Call& c) {
-  return gradient(c, [&](const Expr& g, const Expr& x) {
-    return select(x > 0.0, g, g * c.number("negative_slope"));
-  });
-}
-
-Returned threshold(Call& c) {
-  return activation(
-      c, [&](const Expr& x) { return select(x <= c.number("threshold"), c.number("value"), x); });
-}
-
-Returned threshold_backward(Call& c) {
-  return gradient(
-      c, [&](const Expr& g, const Expr& x) { return select(x <= c.number("threshold"), 0.0, g); });
-}
-
-Expr within(const Expr& x, double edge) { return (x >= -edge) & (x <= edge); }
-
-Returned hardshrink(Call& c) {
-  return activation(c,
-                    [&](const Expr& x) { return select(within(x, c.real("lambd", 0.5)), 0.0, x); });
-}
-
-/// Inside, x times zero: a NaN stays and so does the sign of zero.
-Returned softshrink(Call& c) {
-  double edge = c.real("lambd", 0.5);
-  return activation(c, [&](const Expr& x) {
-    return select(x > edge, x - edge, select(x < -edge, x + edge, x * 0.0));
-  });
-}
-
-Returned shrink_backward(Call& c) {
-  return gradient(c, c.has("grad_out") ? "grad_out" : "grad_output", "self",
-                  [&](const Expr& g, const Expr& x) {
-                    return select(within(x, c.real("lambd", 0.5)), 0.0, g);
-                  });
-}
-
-// ---- prelu
-
-/// One weight for all, or one for each channel.
-Expr prelu_weight(Call& c) {
-  Value w = c.value("weight");
-  std::size_t rank = c.type("self").shape.size();
-  if (c.type(w).elements() == 1) return wide(c, c.reshape(w, {}));
-  return wide(c, c.type(w).shape.size() == 1 && rank > 1 ? by_channel(c, w, rank) : w);
-}
-
-Returned prelu(Call& c) {
-  return activation(c, [&](const Expr& x) { return select(x > 0.0, x, x * prelu_weight(c)); });
-}
-
-Returned prelu_backward(Call& c) {
-  Value dx = gradient(
-      c, [&](const Expr& g, const Expr& x) { return select(x > 0.0, g, g * prelu_weight(c)); });
-  Value dw = gradient(c, [](const Expr& g, const Expr& x) { return select(x > 0.0, 0.0, g * x); });
-  return std::vector<Value>{dx, dw};
 }
 
 // ---- made of exponentials
@@ -290,26 +165,6 @@ constexpr Row table[] = {
     {"aten.tanh_backward.default", "grad_output output", one_gradient, &ops::tanh_grad},
     {"aten.sigmoid_backward.default", "grad_output output", one_gradient, &ops::sigmoid_grad},
     {"aten.hardswish.default", "self", one_op, &ops::hardswish},
-    {"aten.hardswish_backward.default", gradient_arguments, hardswish_backward},
-    {"aten.hardsigmoid.default", "self", hardsigmoid},
-    {"aten.hardsigmoid_backward.default", gradient_arguments, hardsigmoid_backward},
-    {"aten.hardtanh.default", "self min_val max_val", hardtanh},
-    {"aten.hardtanh_backward.default", "grad_output self min_val max_val", hardtanh_backward},
-    {"aten.relu6.default", "self", relu6},
-    {"aten.leaky_relu.default", "self negative_slope", leaky_relu},
-    {"aten.leaky_relu_backward.default", "grad_output self negative_slope self_is_result",
-     leaky_relu_backward},
-    {"aten.rrelu.default", "self lower upper training generator", rrelu},
-    {"aten.rrelu_with_noise.default", "self noise lower upper training generator", rrelu},
-    {"aten.threshold.default", "self threshold value", threshold},
-    {"aten.threshold_backward.default", "grad_output self threshold", threshold_backward},
-    {"aten.hardshrink.default", "self lambd", hardshrink},
-    {"aten.hardshrink_backward.default", "grad_out self lambd", shrink_backward},
-    {"aten.softshrink.default", "self lambd", softshrink},
-    {"aten.softshrink_backward.default", "grad_output self lambd", shrink_backward},
-    {"aten.prelu.default", "self weight", prelu},
-    {"aten._prelu_kernel.default", "self weight", prelu},
-    {"aten._prelu_kernel_backward.default", "grad_output self weight", prelu_backward},
     {"aten.elu.default", "self alpha scale input_scale", elu},
     {"aten.elu_backward.default", "grad_output alpha scale input_scale is_result self_or_result",
      elu_backward},

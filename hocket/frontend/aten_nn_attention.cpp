@@ -60,10 +60,7 @@ Value four_dims(Call& c, Value v, const Shape& lead, bool spread) {
 }
 
 void require_plain(const Call& c) {
-  if (c.real("dropout_p", 0) != 0)
-    c.refuse(
-        "dropout needs random numbers, and the state of the source's generator is not in the "
-        "file");
+  if (c.real("dropout_p", 0) != 0) refuse_random(c);
   if (c.has("dropout_mask")) c.refuse("dropout_mask is not supported");
   if (c.flag("return_debug_mask", false)) c.refuse("return_debug_mask is not supported");
 }
@@ -97,8 +94,8 @@ Attention attention_of(Call& c, Value mask) {
                  : own / std::max<std::int64_t>(1, k_shape[k_shape.size() - 3]);
   k = with_heads(c, k, own);
   v = with_heads(c, v, own);
-  a.lead = joined(c, joined(c, lead_of(c, q), lead_of(c, k)), lead_of(c, v));
-  if (mask) a.lead = joined(c, a.lead, lead_of(c, mask));
+  a.lead = c.joined(c.joined(lead_of(c, q), lead_of(c, k)), lead_of(c, v));
+  if (mask) a.lead = c.joined(a.lead, lead_of(c, mask));
   a.q = four_dims(c, c.cast(q, dtype), a.lead, true);
   a.k = four_dims(c, c.cast(k, dtype), a.lead, true);
   a.v = four_dims(c, c.cast(v, dtype), a.lead, true);

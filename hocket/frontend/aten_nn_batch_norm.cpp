@@ -31,20 +31,24 @@ double momentum(const Call& c) {
   return c.real(c.has("momentum") ? "momentum" : "exponential_average_factor", 0.1);
 }
 
-BatchNorm of_batch(Call& c) {
-  Operands o = operands(c);
-  bool moves = c.has("running_mean") && c.has("running_var");
-  Value mean = moves ? c.cast(c.value("running_mean"), o.stats) : Value{},
-        var = moves ? c.cast(c.value("running_var"), o.stats) : Value{};
+BatchNorm of_batch(Call& c, const Operands& o, Value running_mean, Value running_var) {
+  bool moves = running_mean && running_var;
+  Value mean = moves ? c.cast(running_mean, o.stats) : Value{},
+        var = moves ? c.cast(running_var, o.stats) : Value{};
   std::vector<Value> all =
       c.build_lists(ops::batch_norm, {{o.x}, slot(o.weight), slot(o.bias), slot(mean), slot(var)},
                     {{"momentum", momentum(c)}, {"eps", epsilon(c)}});
   BatchNorm result{c.cast(all[0], o.out), all[1], all[2], {}, {}};
   if (moves) {
-    result.running_mean = c.cast(all[3], c.type("running_mean").dtype);
-    result.running_var = c.cast(all[4], c.type("running_var").dtype);
+    result.running_mean = c.cast(all[3], c.type(running_mean).dtype);
+    result.running_var = c.cast(all[4], c.type(running_var).dtype);
   }
   return result;
+}
+
+BatchNorm of_batch(Call& c) {
+  return of_batch(c, operands(c), optional_value(c, "running_mean"),
+                  optional_value(c, "running_var"));
 }
 
 /// The statistics are those given; the source returns empty ones.
@@ -108,6 +112,30 @@ Returned with_update(Call& c) { return with_reserve(c, true); }
 Returned no_update(Call& c) { return with_reserve(c, false); }
 Returned cudnn_batch_norm(Call& c) { return with_reserve(c, c.flag("training")); }
 
+/// Every image by itself: a batch norm whose channels are those of all images. The running
+/// statistics become the mean of what each image would make of them.
+Returned instance_norm(Call& c) {
+  if (!c.flag("use_input_stats")) return of_statistics(c).y;
+  Operands o = operands(c);
+  const Shape shape = c.type(o.x).shape;
+  Shape one = shape;
+  if (shape.size() < 2) c.refuse("wanted a batch of channels");
+  one[0] = 1;
+  one[1] = shape[0] * shape[1];
+  auto for_each_image = [&](Value v) {
+    return v ? c.reshape(c.broadcast(v, {shape[0], shape[1]}), {one[1]}) : v;
+  };
+  o.x = c.reshape(o.x, one);
+  o.weight = for_each_image(o.weight);
+  o.bias = for_each_image(o.bias);
+  BatchNorm n = of_batch(c, o, for_each_image(optional_value(c, "running_mean")),
+                         for_each_image(optional_value(c, "running_var")));
+  for (Value* v : {&n.running_mean, &n.running_var})
+    if (*v) *v = c.reduce(ops::mean, c.reshape(*v, {shape[0], shape[1]}), {0}, false);
+  write_statistics(c, n);
+  return c.reshape(n.y, shape);
+}
+
 // ---- gradients
 
 struct Gradient {
@@ -166,6 +194,9 @@ constexpr std::string_view fixed = "input weight bias running_mean running_var m
 constexpr Row table[] = {
     {"aten.batch_norm.default",
      "input weight bias running_mean running_var training momentum eps cudnn_enabled", batch_norm},
+    {"aten.instance_norm.default",
+     "input weight bias running_mean running_var use_input_stats momentum eps cudnn_enabled",
+     instance_norm},
     {"aten.native_batch_norm.default", full, native_batch_norm},
     {"aten._native_batch_norm_legit.default", full, native_batch_norm},
     {"aten._native_batch_norm_legit.no_stats", "input weight bias training momentum eps",

@@ -1,37 +1,35 @@
 // Losses that compare element by element, and their gradients.
 
-#include <array>
-
 #include "hocket/frontend/aten_nn.h"
 
 namespace hocket::frontend::nn {
 namespace {
 
-bool is_mean(const Call& c) { return c.integer("reduction", 1) == 1; }
+using enum Reduction;
 
-/// Mean, sum or nothing, in the dtype that the operands promote to.
-Value reduced(Call& c, const Expr& each) {
-  std::int64_t how = c.integer("reduction", 1);
-  if (how < 0 || how > 2) c.refuse("an unknown reduction");
-  DType out = c.promoted(std::array<Operand, 2>{c.value("self"), c.value("target")});
-  if (how == 0) return c.cast(each.value, out);
-  const Op& op = how == 1 ? ops::mean : ops::sum;
+/// Mean, sum or nothing, of one element for each.
+Value reduced(Call& c, const Expr& each, DType out) {
+  if (reduction(c) == none) return c.cast(each.value, out);
+  const Op& op = reduction(c) == mean ? ops::mean : ops::sum;
   return c.cast(reduce(op, each, all_dims(c.type(each.value).shape.size()), false).value, out);
 }
+
+/// The dtype that x and its target promote to.
+DType common(Call& c) { return c.promoted({c.value("self"), c.value("target")}); }
 
 /// f(x, target), reduced.
 template <class F>
 Value compared(Call& c, F f) {
-  return reduced(c, f(wide(c, "self"), wide(c, "target")));
+  return reduced(c, f(wide(c, "self"), wide(c, "target")), common(c));
 }
 
 /// f(x, target) times the incoming gradient, and its share where the loss is a mean.
 template <class F>
-Value gradient(Call& c, F slope) {
+Value slope_times_gradient(Call& c, F slope) {
   Expr g = wide(c, "grad_output");
   Expr d = slope(wide(c, "self"), wide(c, "target")) * g;
-  if (is_mean(c)) d = d / static_cast<double>(c.type("self").elements());
-  return c.cast(d.value, c.promoted(std::array<Operand, 2>{c.value("self"), c.value("target")}));
+  if (reduction(c) == mean) d = d / static_cast<double>(c.type("self").elements());
+  return c.cast(d.value, common(c));
 }
 
 Returned mse_loss(Call& c) {
@@ -42,7 +40,7 @@ Returned mse_loss(Call& c) {
 }
 
 Returned mse_loss_backward(Call& c) {
-  return gradient(c, [](const Expr& x, const Expr& t) { return (x - t) * 2.0; });
+  return slope_times_gradient(c, [](const Expr& x, const Expr& t) { return (x - t) * 2.0; });
 }
 
 Returned l1_loss(Call& c) {
@@ -61,7 +59,7 @@ Returned smooth_l1_loss(Call& c) {
 
 Returned smooth_l1_loss_backward(Call& c) {
   double beta = c.real("beta", 1);
-  return gradient(c, [&](const Expr& x, const Expr& t) {
+  return slope_times_gradient(c, [&](const Expr& x, const Expr& t) {
     Expr d = x - t;
     Expr inside = beta == 0 ? d : d / beta;
     return select(d <= -beta, -1.0, select(d >= beta, 1.0, inside));
@@ -78,7 +76,7 @@ Returned huber_loss(Call& c) {
 
 Returned huber_loss_backward(Call& c) {
   double delta = c.real("delta", 1);
-  return gradient(c, [&](const Expr& x, const Expr& t) {
+  return slope_times_gradient(c, [&](const Expr& x, const Expr& t) {
     Expr d = x - t;
     return select(d <= -delta, -delta, select(d >= delta, delta, d));
   });
@@ -98,7 +96,7 @@ Returned binary_cross_entropy(Call& c) {
 }
 
 Returned binary_cross_entropy_backward(Call& c) {
-  return gradient(c, [&](const Expr& x, const Expr& t) {
+  return slope_times_gradient(c, [&](const Expr& x, const Expr& t) {
     return weighted(c, (x - t) / apply(ops::maximum, (1.0 - x) * x, 1e-12));
   });
 }
@@ -122,6 +120,48 @@ Returned kl_div(Call& c) {
   });
 }
 
+// ---- margins
+
+Returned soft_margin_loss(Call& c) {
+  return compared(
+      c, [](const Expr& x, const Expr& t) { return apply(ops::log1p, apply(ops::exp, -(t * x))); });
+}
+
+Returned soft_margin_loss_backward(Call& c) {
+  return slope_times_gradient(c, [](const Expr& x, const Expr& t) {
+    Expr z = apply(ops::exp, -(t * x));
+    return -(t * z) / (z + 1.0);
+  });
+}
+
+Returned hinge_embedding_loss(Call& c) {
+  double margin = c.real("margin", 1);
+  return compared(c, [&](const Expr& x, const Expr& t) {
+    Expr apart = apply(ops::maximum, margin - x, 0.0);
+    return select(apply(ops::ne, t, 1.0), apart, 0.0) + select(apply(ops::ne, t, -1.0), x, 0.0);
+  });
+}
+
+Returned margin_ranking_loss(Call& c) {
+  Value a = c.value("input1"), b = c.value("input2"), target = c.value("target");
+  Expr lead = wide(c, target) * (wide(c, a) - wide(c, b));
+  Expr each = apply(ops::maximum, c.real("margin", 0) - lead, 0.0);
+  return reduced(c, each, c.promoted({a, b, target}));
+}
+
+Returned cosine_similarity(Call& c) {
+  Value a = c.value("x1"), b = c.value("x2");
+  DType out = c.promoted({a, b});
+  Shape shape = c.common_shape({a, b});
+  Ints dim{c.dim("dim", shape.size(), 1)};
+  auto unit = [&](Value v) {
+    Expr x = wide(c, c.broadcast(c.cast(v, out), shape));
+    Expr length = apply(ops::sqrt, reduce(ops::sum, x * x, dim, true));
+    return x / apply(ops::maximum, length, c.real("eps", 1e-8));
+  };
+  return c.cast(reduce(ops::sum, unit(a) * unit(b), dim, false).value, out);
+}
+
 constexpr Row table[] = {
     {"aten.mse_loss.default", "self target reduction", mse_loss},
     {"aten.mse_loss_backward.default", "grad_output self target reduction", mse_loss_backward},
@@ -137,6 +177,13 @@ constexpr Row table[] = {
      binary_cross_entropy_backward},
     {"aten.binary_cross_entropy_with_logits.default", "self target weight pos_weight reduction",
      binary_cross_entropy_with_logits},
+    {"aten.soft_margin_loss.default", "self target reduction", soft_margin_loss},
+    {"aten.soft_margin_loss_backward.default", "grad_output self target reduction",
+     soft_margin_loss_backward},
+    {"aten.hinge_embedding_loss.default", "self target margin reduction", hinge_embedding_loss},
+    {"aten.margin_ranking_loss.default", "input1 input2 target margin reduction",
+     margin_ranking_loss},
+    {"aten.cosine_similarity.default", "x1 x2 dim eps", cosine_similarity},
     {"aten.kl_div.default", "self target reduction log_target", kl_div},
 };
 

@@ -5,13 +5,7 @@
 namespace hocket::frontend::nn {
 namespace {
 
-enum Reduction : std::int64_t { none = 0, mean = 1, sum = 2 };
-
-Reduction reduction(const Call& c) {
-  std::int64_t r = c.integer("reduction", 1);
-  if (r < 0 || r > 2) c.refuse("an unknown reduction");
-  return static_cast<Reduction>(r);
-}
+using enum Reduction;
 
 /// Scores [n, classes, ...] and their classes [n, ...]; a single sample is a batch of one.
 struct Classes {
@@ -124,10 +118,10 @@ Value plain_cross_entropy(Call& c) {
   }
   std::int64_t n = c.type(target).elements();
   constexpr std::string_view names[] = {"none", "mean", "sum"};
-  Value y = c.build(
-      ops::cross_entropy,
-      {c.reshape(x, {n, rank == 1 ? shape[0] : shape[1]}), c.reshape(target, {n})},
-      {{"reduce", std::string(names[reduction(c)])}, {"ignore", c.integer("ignore_index", -100)}});
+  Value y = c.build(ops::cross_entropy,
+                    {c.reshape(x, {n, rank == 1 ? shape[0] : shape[1]}), c.reshape(target, {n})},
+                    {{"reduce", std::string(names[static_cast<std::size_t>(reduction(c))])},
+                     {"ignore", c.integer("ignore_index", -100)}});
   return reduction(c) == none ? c.reshape(y, rows) : y;
 }
 

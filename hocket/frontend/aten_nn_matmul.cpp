@@ -31,7 +31,7 @@ Value by_stack(Call& c, Value a, Value b) {
   };
   auto [lead_a, matrix_a] = split(a);
   auto [lead_b, matrix_b] = split(b);
-  Shape lead = joined(c, lead_a, lead_b);
+  Shape lead = c.joined(lead_a, lead_b);
   auto spread = [&](Value v, const Shape& matrix) {
     Shape shape = lead;
     for (std::int64_t size : matrix) shape.push_back(size);
@@ -40,9 +40,9 @@ Value by_stack(Call& c, Value a, Value b) {
   return matmul(c, spread(a, matrix_a), spread(b, matrix_b));
 }
 
-/// As the source multiplies tensors of any rank: a vector is a row on the left, a column on the
-/// right, and its dimension goes again.
-Value product(Call& c, Value a, Value b, bool transpose_b = false) {
+}  // namespace
+
+Value product(Call& c, Value a, Value b, bool transpose_b) {
   Shape left = c.type(a).shape, right = c.type(b).shape;
   if (left.empty() || right.empty()) c.refuse("a product needs at least one dimension");
   if (left.size() == 1) a = c.reshape(a, {1, left[0]});
@@ -54,6 +54,8 @@ Value product(Call& c, Value a, Value b, bool transpose_b = false) {
   return c.reshape(y, shape);
 }
 
+namespace {
+
 Returned two_factors(Call& c) {
   std::string_view second = "mat2";
   for (std::string_view name : {"vec", "tensor", "other"})
@@ -63,22 +65,36 @@ Returned two_factors(Call& c) {
   return product(c, c.cast(a, dtype), c.cast(b, dtype));
 }
 
-/// beta self + alpha product, rounded once; self is not even read where beta is 0.
-Value plus_product(Call& c, Value a, Value b) {
-  Value self = c.value("self");
-  DType dtype = c.dtype("out_dtype", c.type(a).dtype), compute = wide_dtype(dtype);
-  Expr y{&c, product(c, c.cast(a, compute), c.cast(b, compute))};
+/// beta self + alpha y, rounded once; self is not even read where beta is 0.
+Value plus_self(Call& c, Expr y, DType dtype) {
   Number alpha = c.number("alpha", std::int64_t{1}), beta = c.number("beta", std::int64_t{1});
   if (as_double(alpha) != 1) y = y * alpha;
   if (as_double(beta) != 0) {
-    Expr added{&c, c.cast(self, compute)};
+    Expr added{&c, c.cast(c.value("self"), wide_dtype(dtype))};
     if (as_double(beta) != 1) added = added * beta;
     y = added + y;
   }
   return c.cast(y.value, dtype);
 }
 
+Value plus_product(Call& c, Value a, Value b) {
+  DType dtype = c.dtype("out_dtype", c.type(a).dtype), compute = wide_dtype(dtype);
+  return plus_self(c, {&c, product(c, c.cast(a, compute), c.cast(b, compute))}, dtype);
+}
+
 Returned addmm(Call& c) { return plus_product(c, c.value("mat1"), c.value("mat2")); }
+Returned addmm_activation(Call& c) {
+  const Op& op = c.flag("use_gelu", false) ? ops::gelu : ops::relu;
+  return c.pointwise(op, {plus_product(c, c.value("mat1"), c.value("mat2"))});
+}
+
+Returned addr(Call& c) {
+  Value a = c.value("vec1"), b = c.value("vec2");
+  DType dtype = c.promoted({c.value("self"), a, b});
+  Expr column{&c, c.reshape(c.cast(a, wide_dtype(dtype)), {c.type(a).elements(), 1})};
+  return plus_self(c, column * Expr{&c, c.cast(b, wide_dtype(dtype))}, dtype);
+}
+
 Returned addmv(Call& c) { return plus_product(c, c.value("mat"), c.value("vec")); }
 Returned baddbmm(Call& c) { return plus_product(c, c.value("batch1"), c.value("batch2")); }
 
@@ -89,6 +105,14 @@ Returned addbmm(Call& c) {
   if (left.size() != 3 || right.size() != 3) c.refuse("wanted two stacks of matrices");
   return plus_product(c, c.reshape(c.permute(a, {1, 0, 2}), {left[1], left[0] * left[2]}),
                       c.reshape(b, {right[0] * right[1], right[2]}));
+}
+
+Returned multi_dot(Call& c) {
+  std::vector<Value> all = c.values(c.has("tensors") ? "tensors" : "matrices");
+  if (all.empty()) c.refuse("no operands");
+  Value y = all[0];
+  for (std::size_t i = 1; i < all.size(); ++i) y = product(c, y, all[i]);
+  return y;
 }
 
 Returned linear(Call& c) {
@@ -115,6 +139,10 @@ constexpr Row table[] = {
     {"aten.linear.default", "input weight bias", linear},
     {"aten.addmm.default", add_arguments, addmm},
     {"aten.addmm.dtype", "self mat1 mat2 out_dtype beta alpha", addmm},
+    {"aten._addmm_activation.default", "self mat1 mat2 beta alpha use_gelu", addmm_activation},
+    {"aten.addr.default", "self vec1 vec2 beta alpha", addr},
+    {"aten.linalg_multi_dot.default", "tensors", multi_dot},
+    {"aten.chain_matmul.default", "matrices", multi_dot},
     {"aten.addmv.default", "self mat vec beta alpha", addmv},
     {"aten.addbmm.default", add_batch_arguments, addbmm},
     {"aten.baddbmm.default", add_batch_arguments, baddbmm},

@@ -165,6 +165,22 @@ Returned pixel_unshuffle(Call& c) {
                   {m.channels * r * r, m.height / r, m.width / r});
 }
 
+/// Channels of all groups in turn.
+Returned channel_shuffle(Call& c) {
+  Value x = c.value("self");
+  const Shape& s = c.type(x).shape;
+  std::int64_t groups = c.integer("groups");
+  if (s.size() < 3 || groups < 1 || s[1] % groups != 0)
+    c.refuse("the channels do not fall into equal groups");
+  Ints parts{groups, s[1] / groups}, order{1, 0}, whole{s[1]};
+  for (std::size_t i = 2; i < s.size(); ++i) {
+    parts.push_back(s[i]);
+    order.push_back(static_cast<std::int64_t>(i));
+    whole.push_back(s[i]);
+  }
+  return shuffled(c, x, {s[0]}, parts, order, whole);
+}
+
 constexpr std::string_view vec = "input output_size scale_factors";
 constexpr std::string_view one = "self output_size scales";
 constexpr std::string_view two = "self output_size scales_h scales_w";
@@ -195,6 +211,8 @@ constexpr Row table[] = {
     {"aten._upsample_nearest_exact3d_backward.default", three_back, nearest_backward},
     {"aten.pixel_shuffle.default", "self upscale_factor", pixel_shuffle},
     {"aten.pixel_unshuffle.default", "self downscale_factor", pixel_unshuffle},
+    {"aten.channel_shuffle.default", "self groups", channel_shuffle},
+    {"aten.native_channel_shuffle.default", "self groups", channel_shuffle},
 };
 
 }  // namespace

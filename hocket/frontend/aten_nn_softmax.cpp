@@ -56,10 +56,6 @@ Returned softmax_backward(Call& c) {
 
 // ---- dropout
 
-[[noreturn]] void refuse_random(const Call& c) {
-  c.refuse("needs random numbers, and the state of the source's generator is not in the file");
-}
-
 bool keeps_all(Call& c) {
   return c.real("p") == 0 || !c.flag("train", true) || c.type("input").elements() == 0;
 }

@@ -424,22 +424,22 @@ DType Call::promoted(std::span<const Operand> operands) const {
   return *combine(tensors, combine(points, numbers));
 }
 
+Shape Call::joined(const Shape& a, const Shape& b) const {
+  Shape all = a.size() >= b.size() ? a : b;
+  const Shape& less = a.size() >= b.size() ? b : a;
+  for (std::size_t i = 0; i < less.size(); ++i) {
+    std::int64_t& size = all[all.size() - less.size() + i];
+    if (size != less[i] && size != 1 && less[i] != 1)
+      refuse(fmt::format("shapes {} and {} do not fit together", dims_text({a.data(), a.size()}),
+                         dims_text({b.data(), b.size()})));
+    if (size == 1) size = less[i];
+  }
+  return all;
+}
+
 Shape Call::common_shape(std::span<const Value> values) const {
   Shape shape;
-  for (Value v : values) {
-    const Shape& other = type(v).shape;
-    Shape joined = other.size() > shape.size() ? other : shape;
-    const Shape& less = other.size() > shape.size() ? shape : other;
-    for (std::size_t i = 0; i < less.size(); ++i) {
-      std::int64_t& size = joined[joined.size() - less.size() + i];
-      if (size != less[i] && size != 1 && less[i] != 1)
-        refuse(fmt::format("shapes {} and {} do not fit together",
-                           dims_text({shape.data(), shape.size()}),
-                           dims_text({other.data(), other.size()})));
-      if (size == 1) size = less[i];
-    }
-    shape = joined;
-  }
+  for (Value v : values) shape = joined(shape, type(v).shape);
   return shape;
 }
 

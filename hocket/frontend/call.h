@@ -173,6 +173,8 @@ class Call {
   Value plain(const Operand& o, DType dtype) {
     return o.value ? cast(o.value, dtype) : scalar(dtype, o.number);
   }
+  /// The shape that two shapes are broadcast to.
+  Shape joined(const Shape& a, const Shape& b) const;
   /// The shape that all of these are broadcast to.
   Shape common_shape(std::span<const Value> values) const;
   Shape common_shape(std::initializer_list<Value> values) const {
