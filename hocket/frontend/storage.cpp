@@ -1,6 +1,7 @@
 #include "hocket/frontend/storage.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "hocket/base/error.h"
 #include "hocket/ops/ops.h"
@@ -71,7 +72,7 @@ Value Storages::read(At at, TensorId t) {
   bool known = s.unwritten == 0 || (tensors_[t].value && tensors_[t].version == s.version);
   if (!s.value || !known) fail("reads memory that nobody has written yet");
   if (s.unwritten > 0) return tensors_[t].value;
-  if (is_pending(s.value)) fail("reads a value in flight that was not waited for");
+  if (in_flight(t)) fail("reads a value in flight that was not waited for");
   // Up to the nearest tensor that is not stale, and down again; chains of views may be long.
   std::vector<TensorId> stale;
   TensorId at_tensor = t;
@@ -92,6 +93,11 @@ void Storages::write(At at, TensorId t, Value v) {
   Storage& s = storages_[tensors_[t].storage];
   if (graph_.type(v).ready() != tensors_[t].type)
     fail("writes {} into {}", to_text(graph_.type(v)), to_text(tensors_[t].type));
+  if (in_flight(t)) fail("writes into a tensor in flight that was not waited for");
+  if (is_pending(v) && tensors_[t].of) {
+    s.arriving = {t, v};
+    return;
+  }
   // A part of unwritten memory goes into zeros, which nobody may read before all is written.
   // Parts are taken to be apart from each other.
   std::int64_t elements = tensors_[t].type.elements();
@@ -101,7 +107,6 @@ void Storages::write(At at, TensorId t, Value v) {
   // From the part to the whole, each tensor on the way holding its new value.
   std::vector<std::pair<TensorId, Value>> values{{t, v}};
   while (tensors_[t].of) {
-    if (is_pending(v)) fail("puts a value in flight into a part of a tensor");
     TensorId of = *tensors_[t].of;
     v = put_back(at, tensors_[t].step, read(at, of), v);
     values.emplace_back(t = of, v);
@@ -118,7 +123,11 @@ void Storages::write(At at, TensorId t, Value v) {
 
 void Storages::wait(At at, TensorId t) {
   Storage& s = storages_[tensors_[t].storage];
-  if (!s.value || !is_pending(s.value)) return;
+  if (!in_flight(t)) return;
+  if (auto part = std::exchange(s.arriving, std::nullopt)) {
+    write(at, part->first, ops::wait(at, part->second));
+    return;
+  }
   s.value = ops::wait(at, s.value);
   ++s.version;
 }

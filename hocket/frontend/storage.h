@@ -47,7 +47,10 @@ class Storages {
   bool shares_storage(TensorId a, TensorId b) const {
     return tensors_[a].storage == tensors_[b].storage;
   }
-  bool in_flight(TensorId t) const { return storage(t).value && is_pending(storage(t).value); }
+  bool in_flight(TensorId t) const {
+    const Storage& s = storage(t);
+    return s.arriving || (s.value && is_pending(s.value));
+  }
   /// The tensor that is all of its storage.
   TensorId whole(TensorId t) const { return storage(t).whole; }
 
@@ -67,6 +70,8 @@ class Storages {
     std::int64_t unwritten = 0;  // elements whose contents are not defined yet
     std::uint32_t version = 0;
     TensorId whole = 0;  // the tensor that is all of it
+    /// A part that is written when its value has arrived, and that value.
+    std::optional<std::pair<TensorId, Value>> arriving = {};
   };
   struct Tensor {
     std::uint32_t storage = 0;
