@@ -82,8 +82,8 @@ Comparison compare(const Program& program, const frontend::Recording& recording,
                    const Outcome& outcome) {
   Comparer comparer;
   bool small = has_small_floats(program);
-  Allowed number = small ? Allowed{1e-3, 1e-6} : Allowed{1e-5, 1e-7};
-  Allowed tensor = small ? Allowed{2e-2, 1e-5} : Allowed{1e-4, 1e-6};
+  Allowed number = small ? Allowed{1e-3, 1e-12} : Allowed{1e-5, 1e-12};
+  Allowed tensor = small ? Allowed{2e-2, 1e-12} : Allowed{1e-4, 1e-12};
   Allowed state = small ? Allowed{5e-2, 1e-5} : Allowed{3e-4, 3e-6};
   std::size_t iterations = std::min(recording.expected.size(), outcome.outputs.size());
   for (std::size_t k = 0; k < iterations; ++k)

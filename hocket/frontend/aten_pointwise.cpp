@@ -345,7 +345,8 @@ Returned round_decimals(Call& c) {
 Returned acosh(Call& c) {
   return composed(c, [&](Value x) {
     Value less = c.pointwise(ops::sub, {x, 1.0});
-    Value root = c.build(ops::sqrt, {c.build(ops::mul, {less, c.pointwise(ops::add, {x, 1.0})})});
+    Value more = c.build(ops::sqrt, {c.pointwise(ops::add, {x, 1.0})});
+    Value root = c.build(ops::mul, {c.build(ops::sqrt, {less}), more});
     Value y = c.build(ops::log1p, {c.build(ops::add, {less, root})});
     return c.build(ops::select, {c.pointwise(ops::gt, {x, 1e15}), log_of_twice(c, x), y});
   });

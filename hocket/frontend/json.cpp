@@ -127,6 +127,7 @@ std::string Json::place() const {
     }
     at = inner;
   }
+  if (path.size() > 300) path.replace(100, path.size() - 250, "...");
   return path.empty() ? tape_->where : fmt::format("{}: {}", tape_->where, path);
 }
 

@@ -9,7 +9,7 @@ warnings.simplefilter("ignore")
 import torch
 import torch.distributed._functional_collectives  # registers the collectives
 
-from maker import ops_elementwise, ops_lists, ops_nn, ops_structure, report, traps_kernels, traps_state, traps_types
+from maker import ops_elementwise, ops_lists, ops_nn, ops_structure, report, steps, traps_kernels, traps_state, traps_types
 from maker.capture import Case
 
 torch.set_num_threads(1)
@@ -23,6 +23,7 @@ def main():
     ops_structure.make()
     ops_nn.make()
     ops_lists.make()
+    steps.make()
     report.write(Case.made)
 
 

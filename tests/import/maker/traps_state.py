@@ -126,7 +126,7 @@ def copy_casts():
     c.call("stays_bf16", aten.mul_.Tensor, h, m)
     c.call("stays_f32", aten.add_.Tensor, p, double, alpha=0.5)
     c.call("stays_i32", aten.add_.Tensor, small, i)
-    c.call("div_stays_f32", aten.div_.Tensor, p, i)
+    c.call("div_stays_f32", aten.div_.Tensor, p, c.input("ints", torch.tensor([2, -4, 3])))
     t = c.call("scalar_copy", aten.copy.default, small, double_scalar(c))
     c.out(t, i, h, n, flag, small, p)
 
