@@ -24,7 +24,7 @@ std::span<const Row> nn_rows() {
 namespace nn {
 
 void refuse_random(const Call& c) {
-  c.refuse("needs random numbers, and the state of the source's generator is not in the file");
+  c.refuse("needs random numbers, and the state of the generator is not in the file");
 }
 
 Reduction reduction(const Call& c) {

@@ -4,6 +4,7 @@
 // opened before our op sees them and their results are replaced behind it, so that gradients stay
 // finite too.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

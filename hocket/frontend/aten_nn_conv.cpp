@@ -1,7 +1,5 @@
 // Convolutions, plain and transposed, and their gradients.
 
-#include <algorithm>
-
 #include "hocket/frontend/aten_nn.h"
 
 namespace hocket::frontend::nn {

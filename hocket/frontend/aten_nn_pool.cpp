@@ -178,13 +178,41 @@ Returned adaptive_avg_pool_backward(Call& c) {
   return c.cast(d, type.dtype);
 }
 
+/// The largest of uneven windows along one dimension; places goes with values.
+void uneven_largest(Call& c, Value& values, Value& places, std::int64_t dim, std::int64_t out) {
+  std::int64_t in = c.type(values).shape[static_cast<std::size_t>(dim)];
+  std::vector<Value> largest, where;
+  for (std::int64_t i = 0; i < out; ++i) {
+    Range r = adaptive_range(i, in, out);
+    Value window = c.slice(values, dim, r.start, r.stop);
+    Value best = c.build(ops::argmax, {window}, {{"dim", dim}, {"keep", true}});
+    largest.push_back(c.build(ops::gather, {window, best}, {{"dim", dim}}));
+    where.push_back(
+        c.build(ops::gather, {c.slice(places, dim, r.start, r.stop), best}, {{"dim", dim}}));
+  }
+  values = c.build_all(ops::concat, largest, {{"dim", dim}})[0];
+  places = c.build_all(ops::concat, where, {{"dim", dim}})[0];
+}
+
+/// From the last dimension to the first, so that the first of equals is that of the whole window.
 Returned adaptive_max_pool(Call& c) {
-  const Shape shape = c.type("self").shape;
-  Ints out = wanted_size(c, shape.size()), kernel = even_windows(shape, out);
-  for (std::size_t i = 0; i < out.size(); ++i)
-    if (kernel[i] * out[i] != shape[shape.size() - out.size() + i])
-      c.refuse("output_size does not divide the input: windows of different sizes");
-  return max_pooled(c, {kernel, kernel, {}, {}, false});
+  Value values = c.value("self");
+  const Shape shape = c.type(values).shape;
+  std::size_t rank = shape.size();
+  Ints out = wanted_size(c, rank), kernel = even_windows(shape, out);
+  Shape plane;
+  bool even = true;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    plane.push_back(shape[rank - out.size() + i]);
+    even = even && kernel[i] * out[i] == plane[i];
+  }
+  if (even) return max_pooled(c, {kernel, kernel, {}, {}, false});
+  Type counting{DType::i64, false, plane};
+  Value count = c.iota({DType::i64, false, {counting.elements()}}, 0);
+  Value places = c.broadcast(c.reshape(count, plane), shape);
+  for (std::size_t i = out.size(); i-- > 0;)
+    uneven_largest(c, values, places, static_cast<std::int64_t>(rank - out.size() + i), out[i]);
+  return std::vector<Value>{values, places};
 }
 
 constexpr std::string_view max_arguments = "self kernel_size stride padding dilation ceil_mode";

@@ -1,5 +1,6 @@
 // Images made larger or smaller by taking the nearest element, and shuffles of pixels.
 
+#include <algorithm>
 #include <cmath>
 
 #include "hocket/frontend/aten_nn.h"

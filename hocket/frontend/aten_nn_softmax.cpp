@@ -89,11 +89,24 @@ Value ids(Call& c) { return c.cast(c.value("indices"), DType::i64); }
 
 Returned embedding(Call& c) { return c.build(ops::embedding, {c.value("weight"), ids(c)}); }
 
-Returned embedding_backward(Call& c) {
-  if (c.flag("scale_grad_by_freq", false)) c.refuse("scale_grad_by_freq is not supported");
-  if (c.flag("sparse", false)) c.refuse("a sparse gradient is not supported");
-  return c.build(ops::embedding_grad, {c.value(c.has("grad") ? "grad" : "grad_output"), ids(c)},
+Value table_gradient(Call& c, Value dy) {
+  return c.build(ops::embedding_grad, {dy, ids(c)},
                  {{"rows", c.integer("num_weights")}, {"padding", c.integer("padding_idx", -1)}});
+}
+
+/// Each row of the gradient divided by how often its id occurs.
+Value by_frequency(Call& c, Value dy) {
+  Type ones{wide_dtype(c.type(dy).dtype), false, c.type("indices").shape};
+  ones.shape.push_back(1);
+  Expr times = apply(ops::maximum, Expr{&c, table_gradient(c, c.filled(ones, 1.0))}, 1.0);
+  return (Expr{&c, table_gradient(c, wide(c, dy).value)} / times).value;
+}
+
+Returned embedding_backward(Call& c) {
+  if (c.flag("sparse", false)) c.refuse("a sparse gradient is not supported");
+  Value dy = c.value(c.has("grad") ? "grad" : "grad_output");
+  if (!c.flag("scale_grad_by_freq", false)) return table_gradient(c, dy);
+  return c.cast(by_frequency(c, dy), c.type(dy).dtype);
 }
 
 constexpr Row table[] = {
