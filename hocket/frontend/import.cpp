@@ -215,6 +215,8 @@ class Importer {
     translation_->values[i] = in_place ? write_back(call, returned)
                               : copied ? copy_of(std::get<SourceValue>(returned))
                                        : keep(returned);
+    for (std::uint32_t v = first_new_; translation_->stage > 0 && v < graph_.value_bound(); ++v)
+      graph_.set_stage(graph_.node({v}), translation_->stage);
     compare_types(translation_->values[i], node.meta);
     name_results(translation_->values[i], node.name);
   }
