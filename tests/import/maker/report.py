@@ -32,7 +32,8 @@ has no value, but counts.
 - `exact.txt` names outputs whose bits must be equal (any NaN equals any other). Ints and bools always must.
 
 Elsewhere a comparison may allow for rounding: f32 `1e-5 * max(1, |expected|)` for `ops_*` and `trap*`, bf16 and f16 two
-units in the last place of their largest element, f64 `1e-12`; state after several iterations as for captured steps.
+units in the last place of their largest element, f64 `1e-12`; state after several iterations as for captured steps. The
+sign of a zero counts in `exact.txt` only.
 
 `overloads.txt` lists every operator that the cases without refusal contain, one per line.
 """
