@@ -4,16 +4,17 @@
 #include <charconv>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/frontend/recording_interface.h"
 #include "hocket/frontend/safetensors.h"
 
 namespace hocket::frontend {
 namespace {
 
+<<<<<<< HEAD
 /// `out0`, `out1`, ... by place; where all outputs have names like that, by those, since a source
 /// may leave places empty.
 std::vector<std::string> recorded_names(const std::vector<Output>& outputs) {
@@ -82,6 +83,8 @@ bool follows_rank_0(const Interface& interface, const Recording& recording, int 
                     recording.state[0][input]);
 }
 
+=======
+>>>>>>> h2
 /// A tensor that was recorded somewhere.
 struct Entry {
   const std::string& where;
@@ -93,8 +96,6 @@ struct Entry {
     fail("{}: tensor {}: {}", where, shown(name), what);
   }
 };
-
-using Table = std::vector<std::vector<Tensor>>;  // by rank and input or output
 
 /// Puts tensors into their places and says what is wrong with them.
 class Placer {
@@ -239,7 +240,14 @@ std::optional<std::int64_t> last_number(std::string_view text, std::string_view 
 template <class F>
 void for_each(const Safetensors& file, const std::string& path, F f) {
   for (const auto& [name, type] : file.types())
-    f(Entry{path, name, type, [&] { return file.load(name); }});
+    f(Entry{path, name, type, [&file, &n = name] { return file.load(n); }});
+}
+
+/// The name in the text of the state that the source calls `name`, or that name itself.
+std::string state_name(std::span<const Input> inputs, const Graph& g, std::string_view name) {
+  for (const Input& in : inputs)
+    if (std::ranges::find(in.names, name) != in.names.end()) return g.name(in.value);
+  return std::string(name);
 }
 
 Safetensors open(const std::string& path) {
@@ -316,14 +324,22 @@ Recording read_recording(const Program& program,
       placer.put_batch(e, 0, r, fed[static_cast<std::size_t>(*i)]);
   });
   for_each(expected, expected_path, [&](const Entry& e) {
+    std::string_view buffer = e.name;
+    bool left = buffer.starts_with("buffer.");
+    if (left) buffer.remove_prefix(7);
     auto i = last_number(e.name, "out");
-    if (!i) e.refuse("wanted a name such as 'out0'");
+    if (!left && !i) e.refuse("wanted a name such as 'out0' or 'buffer.NAME'");
     for (int r = 0; r < placer.interface().ranks(); ++r)
-      placer.put_output(e, 0, r, static_cast<std::size_t>(*i));
+      if (left)
+        placer.put_final(e, r,
+                         state_name(placer.interface().inputs(r), program.graph_of(r), buffer));
+      else
+        placer.put_output(e, 0, r, static_cast<std::size_t>(*i));
   });
   return placer.finish(where, or_else(inputs_path, "inputs"));
 }
 
+<<<<<<< HEAD
 void write_recording(const Program& program, const Recording& recording,
                      const RecordingFiles& files) {
   using Tensors = std::map<std::string, Tensor, std::less<>>;
@@ -370,4 +386,6 @@ void write_recording(const Program& program, const Recording& recording,
   if (!files.expected.empty()) write_safetensors(files.expected, expected);
 }
 
+=======
+>>>>>>> h2
 }  // namespace hocket::frontend
