@@ -14,6 +14,20 @@ namespace hocket::frontend {
 
 using Table = std::vector<std::vector<Tensor>>;  // by rank and input or output
 
+/// `out0`, `out1`, ... by place; where all outputs have names like that, by those, since a source
+/// may leave places empty.
+inline std::vector<std::string> recorded_names(const std::vector<Output>& outputs) {
+  auto numbered = [](const Output& o) {
+    return o.name.size() > 3 && o.name.starts_with("out") &&
+           o.name.find_first_not_of("0123456789", 3) == o.name.npos;
+  };
+  bool by_name = std::ranges::all_of(outputs, numbered);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    names.push_back(by_name ? outputs[i].name : fmt::format("out{}", i));
+  return names;
+}
+
 /// Inputs and outputs by rank. Ranks of one class share a table.
 class Interface {
  public:
@@ -22,6 +36,7 @@ class Interface {
     std::vector<std::string> names;  // of the inputs
     std::map<std::string, std::size_t, std::less<>> index;
     std::vector<Output> outputs;
+    std::vector<std::string> output_names;  // in the files
   };
 
   explicit Interface(const Program& program) : of_rank_(program.world->ranks()) {
@@ -29,6 +44,7 @@ class Interface {
     std::size_t tensors = 0;
     for (const Graph& g : program.graphs) {
       Class& c = classes_.emplace_back(Class{.graph = &g, .outputs = g.outputs()});
+      c.output_names = recorded_names(c.outputs);
       for (const Input& input : g.inputs()) {
         c.index[g.name(input.value)] = c.names.size();
         c.names.push_back(g.name(input.value));

@@ -40,7 +40,7 @@ void write_recording(const Program& program, const Recording& recording,
     });
   for (std::size_t k = 0; k < recording.expected.size(); ++k)
     for_all(recording.expected[k], [&](int r, std::size_t i, const Tensor& t) {
-      expected.emplace(fmt::format("iter{}.rank{}.out{}", k, r, i), t);
+      expected.emplace(fmt::format("iter{}.rank{}.{}", k, r, interface.of(r).output_names[i]), t);
     });
   for_all(recording.final_state, [&](int r, std::size_t i, const Tensor& t) {
     if (!follows_rank_0(interface, recording, r, i) || !same_bytes(t, recording.final_state[0][i]))
