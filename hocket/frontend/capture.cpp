@@ -22,6 +22,10 @@ class CaptureReader {
   Source read() {
     read_header();
     nodes_ = root_.at("nodes");
+    // What is listed may be no nodes at all: memory is asked for within reason.
+    std::size_t count = std::min<std::size_t>(nodes_->array().size(), 1 << 20);
+    source_.nodes.reserve(count);
+    index_.reserve(count);
     for (Json node : nodes_->array()) {
       if (!source_.nodes.empty() && source_.nodes.back().kind == SourceNode::Kind::output)
         node.refuse("a node behind the output");

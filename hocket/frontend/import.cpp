@@ -236,6 +236,8 @@ class Importer {
         value = copy_of(keep(returned));
         break;
     }
+    for (std::uint32_t v = first_new_; translation_->stage > 0 && v < graph_.value_bound(); ++v)
+      graph_.set_stage(graph_.node({v}), translation_->stage);
     compare_types(value, node.meta);
     name_results(value, node.name);
   }

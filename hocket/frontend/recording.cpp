@@ -4,83 +4,15 @@
 #include <charconv>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/frontend/recording_interface.h"
 #include "hocket/frontend/safetensors.h"
 
 namespace hocket::frontend {
 namespace {
-
-/// `out0`, `out1`, ... by place; where all outputs have names like that, by those, since a source
-/// may leave places empty.
-std::vector<std::string> recorded_names(const std::vector<Output>& outputs) {
-  auto numbered = [](const Output& o) {
-    return o.name.size() > 3 && o.name.starts_with("out") &&
-           o.name.find_first_not_of("0123456789", 3) == o.name.npos;
-  };
-  bool by_name = std::ranges::all_of(outputs, numbered);
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    names.push_back(by_name ? outputs[i].name : fmt::format("out{}", i));
-  return names;
-}
-
-/// Inputs and outputs by rank. Ranks of one class share a table.
-class Interface {
- public:
-  struct Class {
-    const Graph* graph;
-    std::vector<std::string> names;  // of the inputs
-    std::map<std::string, std::size_t, std::less<>> index;
-    std::vector<Output> outputs;
-    std::vector<std::string> output_names;  // in the files
-  };
-
-  explicit Interface(const Program& program) : of_rank_(program.world->ranks()) {
-    constexpr std::size_t most = std::size_t{1} << 24;
-    std::size_t tensors = 0;
-    for (const Graph& g : program.graphs) {
-      Class& c = classes_.emplace_back(Class{.graph = &g, .outputs = g.outputs()});
-      c.output_names = recorded_names(c.outputs);
-      for (const Input& input : g.inputs()) {
-        c.index[g.name(input.value)] = c.names.size();
-        c.names.push_back(g.name(input.value));
-      }
-      for (int r : ranks_of(g)) of_rank_[static_cast<std::size_t>(r)] = classes_.size() - 1;
-      tensors += ranks_of(g).size() * c.names.size();
-    }
-    if (tensors > most)
-      fail("a recording for {}, {} inputs in all; wanted at most {}", count_of(ranks(), "rank"),
-           tensors, most);
-  }
-
-  int ranks() const { return static_cast<int>(of_rank_.size()); }
-  const std::vector<Class>& classes() const { return classes_; }
-  const Class& of(int rank) const { return classes_[of_rank_[static_cast<std::size_t>(rank)]]; }
-  std::span<const Input> inputs(int rank) const { return of(rank).graph->inputs(); }
-
- private:
-  std::vector<Class> classes_;
-  std::vector<std::size_t> of_rank_;
-};
-
-bool same_bytes(const Tensor& a, const Tensor& b) {
-  return a && b && a.bytes().data() == b.bytes().data();
-}
-
-/// Rank 0 speaks for this one: its state starts as the same bytes, and steps keep it the same. A
-/// buffer need not stay the same: it may follow what each rank is fed.
-bool follows_rank_0(const Interface& interface, const Recording& recording, int rank,
-                    std::size_t input) {
-  if (rank == 0 || interface.of(rank).graph != interface.of(0).graph) return false;
-  StateKind kind = interface.inputs(0)[input].kind;
-  return (kind == StateKind::parameter || kind == StateKind::optimizer) &&
-         same_bytes(recording.state[static_cast<std::size_t>(rank)][input],
-                    recording.state[0][input]);
-}
 
 /// A tensor that was recorded somewhere.
 struct Entry {
@@ -93,8 +25,6 @@ struct Entry {
     fail("{}: tensor {}: {}", where, shown(name), what);
   }
 };
-
-using Table = std::vector<std::vector<Tensor>>;  // by rank and input or output
 
 /// Puts tensors into their places and says what is wrong with them.
 class Placer {
@@ -239,7 +169,14 @@ std::optional<std::int64_t> last_number(std::string_view text, std::string_view 
 template <class F>
 void for_each(const Safetensors& file, const std::string& path, F f) {
   for (const auto& [name, type] : file.types())
-    f(Entry{path, name, type, [&] { return file.load(name); }});
+    f(Entry{path, name, type, [&file, &n = name] { return file.load(n); }});
+}
+
+/// The name in the text of the state that the source calls `name`, or that name itself.
+std::string state_name(std::span<const Input> inputs, const Graph& g, std::string_view name) {
+  for (const Input& in : inputs)
+    if (std::ranges::find(in.names, name) != in.names.end()) return g.name(in.value);
+  return std::string(name);
 }
 
 Safetensors open(const std::string& path) {
@@ -316,58 +253,19 @@ Recording read_recording(const Program& program,
       placer.put_batch(e, 0, r, fed[static_cast<std::size_t>(*i)]);
   });
   for_each(expected, expected_path, [&](const Entry& e) {
+    std::string_view buffer = e.name;
+    bool left = buffer.starts_with("buffer.");
+    if (left) buffer.remove_prefix(7);
     auto i = last_number(e.name, "out");
-    if (!i) e.refuse("wanted a name such as 'out0'");
+    if (!left && !i) e.refuse("wanted a name such as 'out0' or 'buffer.NAME'");
     for (int r = 0; r < placer.interface().ranks(); ++r)
-      placer.put_output(e, 0, r, static_cast<std::size_t>(*i));
+      if (left)
+        placer.put_final(e, r,
+                         state_name(placer.interface().inputs(r), program.graph_of(r), buffer));
+      else
+        placer.put_output(e, 0, r, static_cast<std::size_t>(*i));
   });
   return placer.finish(where, or_else(inputs_path, "inputs"));
-}
-
-void write_recording(const Program& program, const Recording& recording,
-                     const RecordingFiles& files) {
-  using Tensors = std::map<std::string, Tensor, std::less<>>;
-  Interface interface(program);
-  auto for_all = [&](const Table& table, auto f) {
-    for (int r = 0; r < std::ssize(table); ++r)
-      for (std::size_t i = 0; i < table[static_cast<std::size_t>(r)].size(); ++i)
-        if (const Tensor& t = table[static_cast<std::size_t>(r)][i]) f(r, i, t);
-  };
-  Tensors state, batches, expected;
-  // One value that all ranks with a state of that name share stands there once.
-  struct Holders {
-    std::size_t owners = 0, same = 0;
-    const Tensor* first = nullptr;
-  };
-  std::map<std::string, Holders, std::less<>> holders;
-  for (int r = 0; r < interface.ranks(); ++r)
-    for (std::size_t i = 0; i < interface.inputs(r).size(); ++i)
-      if (interface.inputs(r)[i].state) ++holders[interface.of(r).names[i]].owners;
-  for_all(recording.state, [&](int r, std::size_t i, const Tensor& t) {
-    Holders& h = holders[interface.of(r).names[i]];
-    if (h.first == nullptr) h.first = &t;
-    if (same_bytes(*h.first, t)) ++h.same;
-  });
-  for_all(recording.state, [&](int r, std::size_t i, const Tensor& t) {
-    const std::string& name = interface.of(r).names[i];
-    bool one = holders[name].same == holders[name].owners;
-    state.emplace(one ? name : fmt::format("rank{}.{}", r, name), t);
-  });
-  for (std::size_t k = 0; k < recording.batches.size(); ++k)
-    for_all(recording.batches[k], [&](int r, std::size_t i, const Tensor& t) {
-      batches.emplace(fmt::format("iter{}.rank{}.{}", k, r, interface.of(r).names[i]), t);
-    });
-  for (std::size_t k = 0; k < recording.expected.size(); ++k)
-    for_all(recording.expected[k], [&](int r, std::size_t i, const Tensor& t) {
-      expected.emplace(fmt::format("iter{}.rank{}.{}", k, r, interface.of(r).output_names[i]), t);
-    });
-  for_all(recording.final_state, [&](int r, std::size_t i, const Tensor& t) {
-    if (!follows_rank_0(interface, recording, r, i) || !same_bytes(t, recording.final_state[0][i]))
-      expected.emplace(fmt::format("final.rank{}.{}", r, interface.of(r).names[i]), t);
-  });
-  if (!files.state.empty()) write_safetensors(files.state, state);
-  if (!files.batches.empty()) write_safetensors(files.batches, batches);
-  if (!files.expected.empty()) write_safetensors(files.expected, expected);
 }
 
 }  // namespace hocket::frontend

@@ -34,7 +34,7 @@ Recording read_recording(const Program& program, const RecordingFiles& files);
 
 /// Of a model saved with one batch: the state by the names of inputs (what the program does not
 /// have is ignored), and two files, either may be "": `in0`... for the inputs that are fed, in
-/// their order, and `out0`...
+/// their order, and `out0`..., with `buffer.NAME` for state that the model leaves, by source name.
 Recording read_recording(const Program& program,
                          const std::map<std::string, Tensor, std::less<>>& state,
                          const std::string& inputs_path, const std::string& expected_path);

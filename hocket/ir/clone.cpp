@@ -37,6 +37,7 @@ std::vector<NodeId> clone_nodes(const Graph& from, std::span<const NodeId> nodes
                                      .types = types,
                                      .path = from.path(n),
                                      .delay = node.delay,
+                                     .stage = node.stage,
                                      .region = node.region});
     for (std::uint32_t i = 0; i < node.result_count; ++i)
       map[from.result(n, i)] = at.graph->result(copy, i);

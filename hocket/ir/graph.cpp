@@ -371,6 +371,7 @@ NodeId Graph::add(At at, const NodeSpec& given) {
   node.attributes = spec.attributes;
   node.region = spec.region;
   node.delay = spec.delay;
+  node.stage = spec.stage.value_or((*this)[at.before].stage);
   node.first_result = data_.values.size();
   node.result_count = static_cast<std::uint32_t>(types.size());
   node.path_ = intern_path(spec.path.empty() ? at.path : spec.path);
@@ -485,6 +486,12 @@ void Graph::set_path(NodeId n, std::string_view path) {
   require(n, "set_path");
   ++edits_;
   edit(n).path_ = intern_path(path);
+}
+
+void Graph::set_stage(NodeId n, int stage) {
+  require(n, "set_stage");
+  ++edits_;
+  edit(n).stage = stage;
 }
 
 void Graph::set_delay(NodeId n, int delay) {

@@ -40,6 +40,7 @@ struct Node {
   std::uint32_t first_result = 0;
   std::uint32_t result_count = 0;
   std::int32_t delay = 0;
+  std::int32_t stage = 0;  ///< of a pipeline, as the source marked it
 
   template <class T>
   const T& attr(std::string_view name) const {
@@ -96,6 +97,7 @@ struct NodeSpec {
   std::span<const Type> types = {};              ///< expected types; wrong ones are an error
   std::string_view path = {};
   int delay = 0;
+  std::optional<int> stage = {};  ///< default: that of the node it is put before
   std::shared_ptr<const Graph> region = nullptr;
 };
 
@@ -218,6 +220,7 @@ class Graph {
   void set_attribute(NodeId n, std::string_view name, Attribute value);
   void set_path(NodeId n, std::string_view path);
   void set_delay(NodeId n, int delay);
+  void set_stage(NodeId n, int stage);
   void set_region(NodeId n, Graph region);
   void set_type(Value v, const Type& type);
   void rename(Value v, std::string_view wanted);

@@ -39,7 +39,8 @@ bool equal(const Graph& a, const Graph& b, bool names) {
   for (NodeId n : a.nodes()) {
     const Node &x = a[n], &y = b[m];
     if (x.op != y.op || x.inputs.size() != y.inputs.size() || x.result_count != y.result_count ||
-        x.delay != y.delay || (names && a.path(n) != b.path(m)) || !same_attributes(x, y))
+        x.delay != y.delay || x.stage != y.stage || (names && a.path(n) != b.path(m)) ||
+        !same_attributes(x, y))
       return false;
     if (!x.region != !y.region || (x.region && !equal(*x.region, *y.region, names))) return false;
     for (std::uint32_t i = 0; i < x.inputs.size(); ++i)

@@ -299,7 +299,8 @@ class Parser {
     if (lex_.accept_word("region")) inner = region(b, start);
     std::string path;
     if (lex_.accept('@')) path = lex_.string("a module path, in quotes");
-    int delay = lex_.accept_word("delay") ? delay_value() : 0;
+    int stage = lex_.accept_word("stage") ? small_number("stage", "a stage") : 0;
+    int delay = lex_.accept_word("delay") ? small_number("delay", "a number of iterations") : 0;
 
     NodeId n;
     try {
@@ -313,6 +314,7 @@ class Parser {
                                 .types = types,
                                 .path = path,
                                 .delay = delay,
+                                .stage = stage,
                                 .region = std::move(inner)});
     } catch (const Error& e) {
       lex_.fail_at(start, names.empty() ? e.what() : fmt::format("%{} = {}", names[0], e.what()));
@@ -381,13 +383,13 @@ class Parser {
     return inner;
   }
 
-  int delay_value() {
-    lex_.expect('=', "after 'delay'");
+  int small_number(std::string_view word, std::string_view wanted) {
+    lex_.expect('=', fmt::format("after '{}'", word));
     std::size_t at = lex_.position();
-    std::int64_t delay = lex_.integer("a number of iterations");
-    if (delay < -(1 << 20) || delay > 1 << 20)
-      lex_.fail_at(at, fmt::format("delay {} is out of range", delay));
-    return static_cast<int>(delay);
+    std::int64_t n = lex_.integer(wanted);
+    if (n < -(1 << 20) || n > 1 << 20)
+      lex_.fail_at(at, fmt::format("{} {} is out of range", word, n));
+    return static_cast<int>(n);
   }
 
   // ---- attributes

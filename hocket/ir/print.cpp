@@ -69,6 +69,10 @@ class Printer {
       out_ += " @";
       append_quoted(out_, path);
     }
+    if (node.stage != 0) {
+      out_ += " stage=";
+      append_number(out_, std::int64_t{node.stage});
+    }
     if (node.delay != 0) {
       out_ += " delay=";
       append_number(out_, std::int64_t{node.delay});

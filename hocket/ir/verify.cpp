@@ -154,8 +154,9 @@ Finding regions(const Graph& g, NodeId n) {
 }
 
 Finding delays(const Graph& g, NodeId n) {
-  if (g[n].delay >= 0) return std::nullopt;
-  return fmt::format("delay {}, wanted at least 0", g[n].delay);
+  if (g[n].delay < 0) return fmt::format("delay {}, wanted at least 0", g[n].delay);
+  if (g[n].stage < 0) return fmt::format("stage {}, wanted at least 0", g[n].stage);
+  return std::nullopt;
 }
 
 struct NodeRule : Rule {
@@ -176,7 +177,7 @@ constexpr NodeRule node_rules[] = {
      next},
     {{"shards", "A sharded state has the size of one rank's piece."}, shards},
     {{"regions", "A region holds pure ops only, no state, and nests at most 16 deep."}, regions},
-    {{"delays", "A delay is not negative."}, delays},
+    {{"delays", "A delay or a stage is not negative."}, delays},
 };
 
 constexpr Rule graph_rules[] = {

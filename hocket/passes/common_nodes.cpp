@@ -65,7 +65,7 @@ struct NodeEqual {
   const Graph* g;
   bool operator()(NodeId a, NodeId b) const {
     const Node &x = (*g)[a], &y = (*g)[b];
-    if (x.op != y.op || x.inputs != y.inputs || x.delay != y.delay ||
+    if (x.op != y.op || x.inputs != y.inputs || x.delay != y.delay || x.stage != y.stage ||
         x.result_count != y.result_count)
       return false;
     auto p = x.attributes.values(), q = y.attributes.values();

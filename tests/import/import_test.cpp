@@ -43,6 +43,16 @@ void expect_refusal(const std::string& folder, const std::string& wanted) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
+/// Outputs whose bits the source fixes, by name, one per line.
+void expect_exact(const Step& step, const RunReport& report, const std::string& names) {
+  for (std::string_view name : split(names, '\n'))
+    for (std::size_t i = 0; i < report.output_names.size(); ++i)
+      for (std::size_t k = 0;
+           trim(name) == report.output_names[i] && k < report.outcome.outputs.size(); ++k)
+        EXPECT_TRUE(same_bits(report.outcome.outputs[k][0][i], step.recording.expected[k][0][i]))
+            << name;
+}
+
 TEST_P(Case, GivesWhatPyTorchGave) {
   fs::path folder(GetParam());
   if (fs::exists(folder / "refusal.txt")) {
@@ -57,6 +67,8 @@ TEST_P(Case, GivesWhatPyTorchGave) {
     RunReport report = run(step, options);
     EXPECT_TRUE(report.check->ok) << backend << ": " << report.check->name << " is off by "
                                   << report.check->error << ", allowed " << report.check->tolerance;
+    if (fs::exists(folder / "exact.txt"))
+      expect_exact(step, report, read_file((folder / "exact.txt").string()));
     options.compile.passes = "none";
     EXPECT_EQ(run(step, options).digest, report.digest) << backend;
   }

@@ -9,7 +9,7 @@ warnings.simplefilter("ignore")
 import torch
 import torch.distributed._functional_collectives  # registers the collectives
 
-from maker import ops_elementwise, ops_lists, ops_nn, ops_structure, report, steps, traps_kernels, traps_state, traps_types
+from maker import archives, ops_elementwise, ops_lists, ops_nn, ops_structure, rare, report, steps, traps_kernels, traps_state, traps_types
 from maker.capture import Case
 
 torch.set_num_threads(1)
@@ -24,6 +24,8 @@ def main():
     ops_nn.make()
     ops_lists.make()
     steps.make()
+    rare.make()
+    archives.make()
     report.write(Case.made)
 
 

@@ -50,7 +50,7 @@ std::string make_zip(const std::vector<ZipEntry>& entries) {
     directory += "PK\1\2";
     append(directory, 20, 2);
     directory += common;
-    append(directory, 0, 10);  // comment, disk, attributes
+    directory.append(10, '\0');  // comment, disk, attributes
     append(directory, e.offset.value_or(static_cast<std::uint32_t>(out.size())), 4);
     directory += e.name;
     out += "PK\3\4" + common + e.name + data;

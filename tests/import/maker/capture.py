@@ -17,7 +17,6 @@ from . import collectives, safetensors
 
 aten = torch.ops.aten
 CASES = pathlib.Path(__file__).parent.parent / "cases"
-KINDS = ("parameter", "buffer", "optimizer_state", "input")
 
 
 class Node:

@@ -20,11 +20,13 @@ A folder `cases/NAME` holds `graph.json` and, in the format of the captured trai
 node was executed by PyTorch on real tensors, ranks in lock step; collectives are computed over the ranks in rank order
 (`maker/collectives.py`), and `wait_tensor` gives back its operand. `meta` is what that execution gave. State starts
 from `state.safetensors`, lives through all iterations, and is found at `final.rank{{r}}.NAME`. A null among the outputs
-has no value, but counts.
+has no value, but counts. Three operators do not run on a CPU (`_scaled_dot_product_efficient_attention`,
+`_scaled_dot_product_flash_attention`, `_fused_rms_norm_backward`): PyTorch computed their values by the formula and its
+gradient.
 
 - Cases called `trapNN_*` exercise one silent rule each, so that a wrong reading of it fails the values.
 - Cases called `ops_*` hold many independent nodes, whose names say what they test. Output i is the i-th of the list.
-- `rare_*` hold one operator each that few training steps contain.
+- `rare_*` hold operators and optimizers that few training steps contain, a few each.
 - `step_*` are small training steps, traced with `make_fx` or written by hand.
 - `pt2_*` (and traps 10 to 12) hold an archive `model.pt2` of `torch.export.save`, with `inputs.safetensors`
   (`in0`...) and `expected.safetensors` (`out0`..., and `buffer.NAME` after the call where it writes a buffer).
@@ -32,7 +34,12 @@ has no value, but counts.
 - `exact.txt` names outputs whose bits must be equal (any NaN equals any other). Ints and bools always must.
 
 Elsewhere a comparison may allow for rounding: f32 `1e-5 * max(1, |expected|)` for `ops_*` and `trap*`, bf16 and f16 two
-units in the last place of their largest element, f64 `1e-12`; state after several iterations as for captured steps.
+units in the last place of their largest element, f64 `1e-12`; state after several iterations as for captured steps. The
+sign of a zero counts in `exact.txt` only.
+
+Some rules leave no trace in values: that `detach` stops gradients (10), where `_pipe_split` stands (11), which splits of
+`all_to_all_single` are received (34: one graph for both ranks forces even splits), that permutes fold (36), that a number
+is printed as it was read (40). Their cases show that such graphs are imported and computed, no more.
 
 `overloads.txt` lists every operator that the cases without refusal contain, one per line.
 """

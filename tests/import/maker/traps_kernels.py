@@ -56,7 +56,7 @@ def index_put():
     x = c.input("x", c.randn(4, 3))
     i = c.input("i", tensor([1, 1, 3, -1, 1]))
     v = c.input("v", c.randn(5, 3))
-    order = c.input("order", tensor([[1e8] * 3, [1.0, 2.0, 3.0], [5.0] * 3, [7.0] * 3, [-1e8] * 3]))
+    order = c.input("order", tensor([[1e8] * 3, [-1e8] * 3, [5.0] * 3, [7.0] * 3, [1.0, 2.0, 3.0]]))
     zero = c.call("zero", aten.full.default, [4, 3], 0.0)
     c.op("accumulate", aten.index_put.default, x, [i], v, True)
     c.op("accumulate_order", aten.index_put.default, zero, [i], order, True, exact=True)
@@ -270,7 +270,7 @@ def gelu():
 
 
 def all_to_all_and_pads():
-    c = Case("trap34_all_to_all", "splits to receive come before splits to send, in rows of dim 0", world=2)
+    c = Case("trap34_all_to_all", "splits are in rows of dim 0, gathers and scatters along it (which list of splits is which shows only where ranks have other graphs)", world=2)
     # One graph for both ranks: a rank sends as many rows to each as it receives, so that the splits are even.
     x = c.input("x", lambda k, r: c.randn(4, 3))
     y = c.input("y", lambda k, r: c.randn(6, 2))

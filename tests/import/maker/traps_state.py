@@ -4,7 +4,6 @@ import torch
 import torch.nn.functional as F
 
 from .capture import Case, Named, aten, traced
-from .collectives import OPS  # noqa: F401  (the operators below are simulated)
 
 c10d = torch.ops._c10d_functional
 

@@ -19,8 +19,8 @@ def tensor(values, dtype=None):
 def scalar_operands():
     c = Case(
         "trap13_scalar_operands",
-        "a Python number in a Tensor slot does not promote, comes first or second, and is not rounded to bf16; "
-        "`error_*` shows the rounding of the result, enlarged",
+        "a Python number in a Tensor slot does not promote, comes first or second, and in mul and div is not rounded to "
+        "bf16; `error_*` shows the rounding of the result, enlarged (add and sub round it on a CPU, not on a GPU: left out)",
     )
     x, i, b = c.input("x", c.rand(2, 3)), c.input("i", c.randint(1, 9, (4,))), c.input("b", tensor([True, False]))
     h, g = c.input("h", c.rand(64, dtype=bf16)), c.input("g", c.rand(64, dtype=f16))
@@ -43,8 +43,6 @@ def scalar_operands():
             ("mul_third", aten.mul.Tensor, (t, 1 / 3), (wide, 1 / 3)),
             ("div", aten.div.Tensor, (t, 3), (wide, 3)),
             ("div_64", aten.div.Tensor, (t, 64), (wide, 64)),
-            ("add", aten.add.Tensor, (t, 0.1), (wide, 0.1)),
-            ("sub_first", aten.sub.Tensor, (1.001, t), (1.001, wide)),
         ):
             y = c.call(f"{name}_{what}", target, *args)
             y = c.call(f"{name}_{what}_wide", aten._to_copy.default, y, dtype=f64)
@@ -351,10 +349,7 @@ def powers():
     c.op("pow_scalar_one", aten.pow.Scalar, 1, x)
     c.op("pow_tensor_tensor", aten.pow.Tensor_Tensor, p, c.input("e", c.randn(6)))
     wide = c.call("wide", aten._to_copy.default, h, dtype=f64)
-    for e in (2, 3):
-        y = c.call(f"bf16_{e}", aten.pow.Tensor_Scalar, h, e)
-        y = c.call(f"bf16_{e}_wide", aten._to_copy.default, y, dtype=f32)
-        c.op(f"pow_bf16_{e}", aten.mul.Tensor, y, 1.0)
+    c.op("pow_bf16_2", aten.pow.Tensor_Scalar, h, 2)
     c.op("pow_f64", aten.pow.Tensor_Scalar, wide, 0.1)
     steps = [c.input("s0", tensor(1.0)), c.input("s1", tensor([2.0, 10.0]))]
     c.op("foreach_pow_scalar_and_tensor", aten._foreach_pow.ScalarAndTensor, 0.9, steps)
@@ -396,7 +391,7 @@ def lerp_adam():
     big = c.input("big", tensor([1e8, -1e8, 1.0, inf])), c.input("near", tensor([1e8 + 8, 3.0, inf, inf]))
     for w, n in ((0.1, "tenth"), (0.5, "half"), (0.9, "most"), (0, "none"), (1, "all"), (1.5, "beyond"), (-0.5, "before")):
         c.op(f"lerp_scalar_{n}", aten.lerp.Scalar, a, b, w)
-        c.op(f"lerp_big_{n}", aten.lerp.Scalar, *big, w, exact=True)
+        c.op(f"lerp_big_{n}", aten.lerp.Scalar, *big, w)
     c.op("lerp_tensor", aten.lerp.Tensor, a, b, c.input("w", tensor([0.1, 0.5, 0.9])))
     c.op("lerp_tensor_0d", aten.lerp.Tensor, a, b, c.call("w0", aten.full.default, [], 0.3))
     c.op("foreach_lerp_scalar", aten._foreach_lerp.Scalar, [a, b], [b, a], 0.1)
