@@ -6,6 +6,11 @@
 #include "hocket/base/error.h"
 
 namespace hocket::frontend {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 Value with_alpha(Call& c, const Op& op, Operand a, Operand b, const Number& alpha) {
   if (as_double(alpha) == 1) return c.pointwise(op, {a, b});
@@ -98,10 +103,24 @@ Value bounded(Call& c, Value x, std::optional<Operand> low, std::optional<Operan
   return x;
 }
 
+Value finite(Call& c, Value x) {
+  if (!is_float(c.type(x).dtype)) return c.filled({DType::boolean, false, c.type(x).shape}, true);
+  return c.pointwise(ops::lt, {c.build(ops::abs, {x}), infinity});
+}
+
+Value minus_sign(Call& c, Value x) {
+  Value below = c.pointwise(ops::lt, {x, 0});
+  if (!is_float(c.type(x).dtype)) return below;
+  // 1 / -0 is -inf.
+  Value minus_zero = c.build(
+      ops::bit_and,
+      {c.pointwise(ops::eq, {x, 0}), c.pointwise(ops::lt, {c.pointwise(ops::div, {1.0, x}), 0})});
+  return c.build(ops::bit_or, {below, minus_zero});
+}
+
 Value norm(Call& c, Value x, double order, const Ints& dims, bool keep, DType dtype) {
   DType wide = row(dtype).accumulate;
   Value y = c.build(ops::abs, {c.cast(x, wide)});
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   if (order == infinity)
     y = c.reduce(ops::max, y, dims, keep);
   else if (order == -infinity)

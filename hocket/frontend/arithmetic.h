@@ -16,6 +16,10 @@ Value with_product(Call& c, const Op& op, Value a, Value b, Value d, Operand val
 Value divided(Call& c, Operand a, Operand b);
 /// Held between bounds of which either may be missing.
 Value bounded(Call& c, Value x, std::optional<Operand> low, std::optional<Operand> high);
+/// Whether it is neither infinite nor NaN.
+Value finite(Call& c, Value x);
+/// Whether it has a minus, as -0 does; that of a NaN nobody promises.
+Value minus_sign(Call& c, Value x);
 /// Root of the sum of squares, or another norm, over dimensions.
 Value norm(Call& c, Value x, double order, const Ints& dims, bool keep, DType dtype);
 

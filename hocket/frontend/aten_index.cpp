@@ -113,27 +113,69 @@ Value covering(Call& c, Value source, const Shape& shape) {
   return source;
 }
 
-Returned scatter_with(Call& c, const std::string& reduce) {
-  Along a = along(c);
+/// What is written: as much of it as the index covers, or one number everywhere.
+Value scattered(Call& c, const Along& a) {
   DType dtype = c.type(a.x).dtype;
   const Shape shape = c.type(a.index).shape;
-  Value source = c.has("src") ? covering(c, c.value("src"), shape)
-                              : c.filled({dtype, false, shape}, c.number("value"));
-  Value y = c.build(ops::scatter, {a.x, a.index, c.cast(source, dtype)},
-                    {{"dim", a.dim}, {"reduce", reduce}});
-  return c.reshape(y, a.shape);
+  return c.has("src") ? c.cast(covering(c, c.value("src"), shape), dtype)
+                      : c.filled({dtype, false, shape}, c.number("value"));
 }
 
-Returned scatter(Call& c) { return scatter_with(c, "replace"); }
-Returned scatter_add(Call& c) { return scatter_with(c, "sum"); }
+Value scatter_into(Call& c, const Along& a, Value x, Value source, const std::string& reduce) {
+  return c.build(ops::scatter, {x, a.index, source}, {{"dim", a.dim}, {"reduce", reduce}});
+}
+
+Returned scatter(Call& c) {
+  Along a = along(c);
+  return c.reshape(scatter_into(c, a, a.x, scattered(c, a), "replace"), a.shape);
+}
+
+/// Sums over how many were added, rounded down for integers.
+Value divided_by_count(Call& c, const Along& a, Value sum, bool with_self) {
+  const Type type = c.type(a.x);
+  Value one = c.filled({type.dtype, false, c.type(a.index).shape}, std::int64_t{1});
+  Value count = scatter_into(c, a, c.filled(type, std::int64_t{with_self ? 1 : 0}), one, "sum");
+  count = c.build(ops::maximum, {count, c.scalar(type.dtype, std::int64_t{1})});
+  return c.build(is_float(type.dtype) ? ops::div : ops::floor_div, {sum, count});
+}
+
+Returned reduced_into(Call& c, const std::string& reduce, bool mean = false) {
+  Along a = along(c);
+  Value source = scattered(c, a), x = a.x;
+  bool with_self = c.row().target != "aten.scatter_reduce.two" || c.flag("include_self", true);
+  if (!with_self) {
+    // What is reduced into must not count: it is 0 or 1 first, or an element of its own.
+    Value first = source;
+    if (reduce == "sum") first = c.filled(c.type(source), std::int64_t{0});
+    if (reduce == "product") first = c.filled(c.type(source), std::int64_t{1});
+    x = scatter_into(c, a, x, first, "replace");
+  }
+  Value y = scatter_into(c, a, x, source, reduce);
+  return c.reshape(mean ? divided_by_count(c, a, y, with_self) : y, a.shape);
+}
+
+Returned scatter_add(Call& c) { return reduced_into(c, "sum"); }
 Returned scatter_reduce(Call& c) {
   std::string mode = c.text("reduce");
-  if (!c.flag("include_self", true)) c.refuse("include_self = false");
+  if (mode == "mean") return reduced_into(c, "sum", true);
   for (auto [theirs, ours] :
        {std::pair("sum", "sum"), std::pair("add", "sum"), std::pair("prod", "product"),
         std::pair("multiply", "product"), std::pair("amax", "max"), std::pair("amin", "min")})
-    if (mode == theirs) return scatter_with(c, ours);
+    if (mode == theirs) return reduced_into(c, ours);
   c.refuse(fmt::format("reduce is '{}'", mode));
+}
+
+/// The gradient of a maximum and its kin: zeros but where the value was taken.
+Returned value_selecting_backward(Call& c) {
+  Value g = c.value("grad"), i = c.cast(c.value("indices"), DType::i64);
+  Ints sizes = c.ints("sizes");
+  if (!count_elements(sizes)) c.refuse(fmt::format("sizes {}", dims_text(sizes)));
+  Shape shape{std::span<const std::int64_t>(sizes)}, kept = c.type(g).shape;
+  if (shape.empty()) return g;
+  std::int64_t d = c.dim("dim", shape.size());
+  if (!c.flag("keepdim")) kept.insert(kept.begin() + std::min(d, std::ssize(kept)), 1);
+  Value zeros = c.filled({c.type(g).dtype, false, shape}, std::int64_t{0});
+  return c.build(ops::scatter, {zeros, c.reshape(i, kept), c.reshape(g, kept)}, {{"dim", d}});
 }
 
 /// index_add and index_copy: rows along one dimension.
@@ -190,6 +232,29 @@ Returned one_hot(Call& c) {
   return c.cast(same, DType::i64);
 }
 
+/// How many of the sorted numbers stand before each value; equal ones do when it asks for the
+/// right.
+Value places(Call& c, Value sorted, Value v) {
+  if (c.has("sorter")) c.refuse("a sorter is not supported");
+  bool right = c.flag("right", false) || c.text("side", "left") == "right";
+  Shape line = c.type(sorted).shape, point = c.type(v).shape;
+  if (line.empty()) c.refuse("wants sorted numbers along a dimension");
+  // Rows of sorted numbers each have values of their own; a single row is for all values.
+  if (line.size() > 1) line.insert(line.end() - 1, 1);
+  point.push_back(1);
+  Value behind =
+      c.pointwise(right ? ops::gt : ops::ge, {c.reshape(sorted, line), c.reshape(v, point)});
+  Value before = c.cast(c.build(ops::bit_not, {behind}), DType::i64);
+  Value count = c.reduce(ops::sum, before, {std::ssize(c.type(before).shape) - 1}, false);
+  return c.flag("out_int32", false) ? c.cast(count, DType::i32) : count;
+}
+
+Returned bucketize(Call& c) {
+  Value sorted = c.value(c.row().arguments.starts_with("self") ? "boundaries" : "sorted_sequence");
+  Operand v = c.operand("self");
+  return places(c, sorted, v.value ? v.value : c.scalar(c.type(sorted).dtype, v.number));
+}
+
 constexpr Row table[] = {
     {"aten.index.Tensor", "self indices", index},
     {"aten._unsafe_index.Tensor", "self indices", index},
@@ -211,6 +276,12 @@ constexpr Row table[] = {
     {"aten.take.default", "self index", take},
     {"aten.take_along_dim.default", "self indices dim", take_along_dim},
     {"aten.one_hot.default", "self num_classes", one_hot},
+    {"aten.value_selecting_reduction_backward.default", "grad dim indices sizes keepdim",
+     value_selecting_backward},
+    {"aten.bucketize.Tensor", "self boundaries out_int32 right", bucketize},
+    {"aten.bucketize.Scalar", "self boundaries out_int32 right", bucketize},
+    {"aten.searchsorted.Tensor", "sorted_sequence self out_int32 right side sorter", bucketize},
+    {"aten.searchsorted.Scalar", "sorted_sequence self out_int32 right side sorter", bucketize},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Where tensors come from: constants, ranges, copies into other dtypes; checks and markers.
 
+#include <algorithm>
 #include <cmath>
 
 #include "hocket/base/error.h"
@@ -74,21 +75,51 @@ Returned arange(Call& c) {
   return c.cast(index, dtype);
 }
 
-Returned linspace(Call& c) {
+/// Of f64, to be rounded.
+Value line(Call& c) {
   double start = c.real("start"), end = c.real("end");
   std::int64_t steps = c.integer("steps");
-  DType dtype = c.dtype("dtype", DType::f32);
-  if (steps < 0 || !is_float(dtype)) c.refuse("wants a number of steps and floats");
-  Type line{DType::f64, false, {steps}};
-  if (steps <= 1) return c.filled({dtype, false, {steps}}, start);
+  if (steps < 0) c.refuse("wants a number of steps");
+  Type type{DType::f64, false, {steps}};
+  if (steps <= 1) return c.filled(type, start);
   double by = (end - start) / static_cast<double>(steps - 1);
   // From both ends towards the middle, as the source does, so that both are met.
-  Value i = c.iota(line, 0);
+  Value i = c.iota(type, 0);
   Value up = c.pointwise(ops::add, {c.pointwise(ops::mul, {i, by}), start});
   Value back = c.pointwise(ops::sub, {static_cast<double>(steps - 1), i});
   Value down = c.pointwise(ops::sub, {end, c.pointwise(ops::mul, {back, by})});
   Value first = c.pointwise(ops::lt, {i, static_cast<double>(steps / 2)});
-  return c.cast(c.build(ops::select, {first, up, down}), dtype);
+  return c.build(ops::select, {first, up, down});
+}
+
+DType float_dtype(Call& c) {
+  DType dtype = c.dtype("dtype", DType::f32);
+  if (!is_float(dtype)) c.refuse("wants floats");
+  return dtype;
+}
+Returned linspace(Call& c) { return c.cast(line(c), float_dtype(c)); }
+Returned logspace(Call& c) {
+  return c.cast(c.pointwise(ops::pow, {c.real("base", 10.0), line(c)}), float_dtype(c));
+}
+
+/// Rows and columns of a triangle, as two rows of a constant; the row of the table says which side.
+Returned triangle_indices(Call& c) {
+  std::int64_t rows = c.integer("row"), columns = c.integer("col"), offset = c.integer("offset", 0);
+  constexpr std::int64_t most = 1 << 12;
+  if (rows < 0 || columns < 0 || rows > most || columns > most) c.refuse("is too large");
+  if (c.dtype("dtype", DType::i64) != DType::i64) c.refuse("wants indices of i64");
+  std::vector<std::int64_t> all;
+  auto add = [&](bool which) {
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t k = 0; k < columns; ++k)
+        if (c.row().op == &ops::le ? k - i <= offset : k - i >= offset)
+          all.push_back(which ? i : k);
+  };
+  add(true);
+  add(false);
+  Tensor tensor({DType::i64, false, {2, std::ssize(all) / 2}});
+  std::ranges::copy(all, tensor.as<std::int64_t>());
+  return c.constant(tensor);
 }
 
 Returned eye(Call& c) {
@@ -192,6 +223,9 @@ constexpr Row table[] = {
     {"aten.arange.start", "start end dtype", arange},
     {"aten.arange.start_step", "start end step dtype", arange},
     {"aten.linspace.default", "start end steps dtype", linspace},
+    {"aten.logspace.default", "start end steps base dtype", logspace},
+    {"aten.tril_indices.default", "row col offset dtype", triangle_indices, &ops::le},
+    {"aten.triu_indices.default", "row col offset dtype", triangle_indices, &ops::ge},
     {"aten.eye.default", "n dtype", eye},
     {"aten.eye.m", "n m dtype", eye},
     {"aten._to_copy.default", "self dtype", to_copy},

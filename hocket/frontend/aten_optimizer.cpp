@@ -1,7 +1,5 @@
-// Operators on lists of tensors: `_foreach_*`, one node per tensor, and `_fused_*`, one node for
-// all of them.
-
-#include <algorithm>
+// Optimizers and loss scaling on lists of tensors. Of the usual optimizers there is one node for
+// all.
 
 #include "hocket/base/error.h"
 #include "hocket/frontend/arithmetic.h"
@@ -10,164 +8,6 @@ namespace hocket::frontend {
 namespace {
 
 using Values = std::vector<Value>;
-
-/// An operand for each tensor: a list of tensors, a list of numbers, or one of either for all.
-class Each {
- public:
-  Each(Call& c, std::string_view name, std::size_t count) {
-    const Argument* a = c.find(name);
-    if (a == nullptr) c.refuse(fmt::format("argument '{}' is missing", name));
-    if (c.is_tensor_list(*a)) {
-      for (Value v : c.values(name)) items_.emplace_back(v);
-    } else if (a->as<List>() != nullptr) {
-      for (const Number& n : c.numbers(name)) items_.emplace_back(n);
-    } else {
-      Operand one = c.operand(name);
-      // A tensor of numbers, one for each; rank 0 is one for all.
-      if (one.value && c.type(one.value).shape.size() == 1 && count > 0 &&
-          c.row().target.ends_with(".Tensor") && name == "scalars") {
-        for (std::size_t i = 0; i < count; ++i) {
-          auto at = static_cast<std::int64_t>(i);
-          items_.emplace_back(c.reshape(c.slice(one.value, 0, at, at + 1), {}));
-        }
-      } else {
-        items_.assign(count, one);
-      }
-    }
-    if (items_.size() != count)
-      c.refuse(
-          fmt::format("argument '{}' has {} items for {} tensors", name, items_.size(), count));
-  }
-  Each(const Number& n, std::size_t count) : items_(count, Operand(n)) {}
-  const Operand& operator[](std::size_t i) const { return items_[i]; }
-
- private:
-  std::vector<Operand> items_;
-};
-
-template <class F>
-Returned for_each(Call& c, std::string_view list, F&& f) {
-  Values all = c.values(list), results;
-  for (std::size_t i = 0; i < all.size(); ++i) results.push_back(f(i, all[i]));
-  return results;
-}
-
-std::string_view second(Call& c) {
-  std::string_view names = c.row().arguments;
-  names.remove_prefix(names.find(' ') + 1);
-  return names.substr(0, names.find(' '));
-}
-
-Returned each_unary(Call& c) {
-  return for_each(c, "self", [&](std::size_t, Value x) { return c.pointwise(*c.row().op, {x}); });
-}
-Returned each_unary_float(Call& c) {
-  return for_each(c, "self",
-                  [&](std::size_t, Value x) { return c.float_pointwise(*c.row().op, {x}); });
-}
-Returned each_reciprocal(Call& c) {
-  return for_each(c, "self", [&](std::size_t, Value x) { return power(c, x, -1.0); });
-}
-
-Returned each_binary(Call& c) {
-  Each other(c, second(c), c.tensors("self").size());
-  return for_each(c, "self", [&](std::size_t i, Value x) {
-    if (c.row().op == &ops::div) return divided(c, x, other[i]);
-    return c.pointwise(*c.row().op, {x, other[i]});
-  });
-}
-
-Returned each_with_alpha(Call& c) {
-  Each other(c, second(c), c.tensors("self").size());
-  Number alpha = c.number("alpha", Number(std::int64_t{1}));
-  return for_each(c, "self", [&](std::size_t i, Value x) {
-    return with_alpha(c, *c.row().op, x, other[i], alpha);
-  });
-}
-
-Returned each_lower_bound(Call& c) {
-  Each other(c, second(c), c.tensors("self").size());
-  return for_each(c, "self",
-                  [&](std::size_t i, Value x) { return bounded(c, x, other[i], std::nullopt); });
-}
-Returned each_upper_bound(Call& c) {
-  Each other(c, second(c), c.tensors("self").size());
-  return for_each(c, "self",
-                  [&](std::size_t i, Value x) { return bounded(c, x, std::nullopt, other[i]); });
-}
-
-Returned each_pow(Call& c) {
-  Each exponent(c, "exponent", c.tensors("self").size());
-  return for_each(c, "self", [&](std::size_t i, Value x) {
-    if (exponent[i].value) return c.pointwise(ops::pow, {x, exponent[i]});
-    return power(c, x, exponent[i].number);
-  });
-}
-
-/// A number to the power of each tensor: the base stands first.
-Returned each_power_of(Call& c) {
-  Number base = c.number("self");
-  return for_each(c, "exponent", [&](std::size_t, Value x) {
-    return c.pointwise(ops::pow, {base, x});
-  });
-}
-
-Returned each_lerp(Call& c) {
-  std::size_t count = c.tensors("self").size();
-  Each end(c, "tensors1", count),
-      weight(c, c.row().arguments.ends_with("weights") ? "weights" : "weight", count);
-  return for_each(c, "self", [&](std::size_t i, Value x) {
-    return interpolated(c, x, end[i].value, weight[i]);
-  });
-}
-
-Returned each_product(Call& c) {
-  std::size_t count = c.tensors("self").size();
-  Each a(c, "tensor1", count), b(c, "tensor2", count);
-  std::string_view name = c.row().arguments.ends_with("scalars") ? "scalars" : "value";
-  Each value = c.has(name) ? Each(c, name, count) : Each(Number(std::int64_t{1}), count);
-  return for_each(c, "self", [&](std::size_t i, Value x) {
-    return with_product(c, *c.row().op, x, a[i].value, b[i].value, value[i]);
-  });
-}
-
-Returned each_copy(Call& c) {
-  Each source(c, "src", c.tensors("self").size());
-  Values results;
-  std::vector<TensorId> to = c.tensors("self");
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    const Type type = c.type(to[i]);
-    results.push_back(c.broadcast(c.cast(source[i].value, type.dtype), type.shape));
-  }
-  return results;
-}
-
-Returned each_clone(Call& c) { return c.values("self"); }
-
-Returned each_zero(Call& c) {
-  Values results;
-  for (TensorId t : c.tensors("self")) results.push_back(c.filled(c.type(t), std::int64_t{0}));
-  return results;
-}
-
-Returned each_norm(Call& c) {
-  return for_each(c, "self", [&](std::size_t, Value x) {
-    DType dtype = c.dtype("dtype", c.type(x).dtype);
-    Ints all;
-    for (std::int64_t d = 0; d < std::ssize(c.type(x).shape); ++d) all.push_back(d);
-    return norm(c, c.cast(x, dtype), c.real("ord", 2.0), all, false, dtype);
-  });
-}
-
-Returned each_max(Call& c) {
-  return for_each(c, "self", [&](std::size_t, Value x) {
-    Ints all;
-    for (std::int64_t d = 0; d < std::ssize(c.type(x).shape); ++d) all.push_back(d);
-    return c.reduce(ops::max, x, all, false);
-  });
-}
-
-// ---- fused optimizers
 
 /// A hyper-parameter that may be a tensor: a rank-0 value.
 Value hyper(Call& c, std::string_view name) {
@@ -284,80 +124,116 @@ Returned fused_sgd_in_place(Call& c) {
   return write_lists(c, sgd_lists(c), {"self", "grads", "momentum_buffer_list"});
 }
 
+/// The rate decays with the step; there is no node for all of them.
+SourceValue adagrad_lists(Call& c) {
+  Values params = c.values("self"), sums = c.values("state_sums"), steps = c.values("state_steps");
+  Values grads = scaled_gradients(c), results;
+  if (grads.size() != params.size() || sums.size() != params.size() ||
+      steps.size() != params.size())
+    c.refuse("the lists differ in length");
+  Value skip =
+      c.has("found_inf") ? c.pointwise(ops::ne, {optional_scalar(c, "found_inf")[0], 0}) : Value();
+  auto unless_skipped = [&](Value now, Value was) {
+    return skip ? c.build(ops::select, {skip, was, now}) : now;
+  };
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    Value p = params[i], g = grads[i];
+    if (c.flag("maximize")) g = c.build(ops::neg, {g});
+    if (c.real("weight_decay") != 0) g = with_alpha(c, ops::add, g, p, c.real("weight_decay"));
+    Value sum = with_product(c, ops::mul, sums[i], g, g, 1);
+    Value before = c.pointwise(ops::sub, {c.cast(c.reshape(steps[i], {}), DType::f64), 1.0});
+    Value slower = c.pointwise(ops::mul, {before, c.real("lr_decay")});
+    Value rate = c.build(
+        ops::div, {c.cast(hyper(c, "lr"), DType::f64), c.pointwise(ops::add, {slower, 1.0})});
+    Value root = c.pointwise(ops::add, {c.build(ops::sqrt, {sum}), c.real("eps")});
+    Value change = c.build(ops::div, {c.pointwise(ops::mul, {g, rate}), root});
+    params[i] = unless_skipped(c.build(ops::sub, {p, change}), p);
+    sums[i] = unless_skipped(sum, sums[i]);
+  }
+  results = params;
+  results.insert(results.end(), sums.begin(), sums.end());
+  results.insert(results.end(), steps.begin(), steps.end());
+  return lists_of(c, grads, results, 4);
+}
+
+Returned fused_adagrad(Call& c) { return adagrad_lists(c); }
+Returned fused_adagrad_in_place(Call& c) {
+  return write_lists(c, adagrad_lists(c), {"self", "grads", "state_sums"});
+}
+
+// ---- loss scaling
+
+/// Gradients without the scale, and whether one of them was infinite or NaN.
+std::pair<Values, Value> unscaled(Call& c) {
+  Values grads = c.values("self");
+  Value found = c.value("found_inf"), scale = c.reshape(c.value("inv_scale"), {});
+  const Type type = c.type(found);
+  for (Value& g : grads) {
+    DType dtype = c.type(g).dtype, wide = row(dtype).compute;
+    Value odd = c.build(ops::bit_not, {finite(c, g)});
+    Ints all;
+    for (std::int64_t d = 0; d < std::ssize(c.type(g).shape); ++d) all.push_back(d);
+    odd = c.reduce(ops::any, odd, all, false);
+    found = c.build(ops::select, {odd, c.filled(type, 1.0), found});
+    g = c.cast(c.build(ops::mul, {c.cast(g, wide), c.cast(scale, wide)}), dtype);
+  }
+  return {grads, found};
+}
+
+Returned unscale(Call& c) {
+  auto [grads, found] = unscaled(c);
+  SourceValue all;
+  all.list = {owned(c, grads), c.fresh(found)};
+  return all;
+}
+Returned unscale_in_place(Call& c) {
+  auto [grads, found] = unscaled(c);
+  std::vector<TensorId> to = c.tensors("self");
+  for (std::size_t i = 0; i < to.size(); ++i) c.write(to[i], grads[i]);
+  c.write(c.tensor("found_inf"), found);
+  return SourceValue{};
+}
+
+/// The scale and the number of steps since it changed: smaller after an infinite gradient, larger
+/// after enough steps without, as long as it stays finite.
+std::pair<Value, Value> next_scale(Call& c) {
+  Value scale = c.value("self"), steps = c.value("growth_tracker");
+  const Type type = c.type(scale), count = c.type(steps);
+  Value found = c.pointwise(ops::ne, {c.reshape(c.value("found_inf"), {}), 0});
+  Value more = c.pointwise(ops::add, {steps, std::int64_t{1}});
+  Value enough = c.pointwise(ops::eq, {more, c.integer("growth_interval")});
+  Value larger = c.pointwise(ops::mul, {scale, c.real("scale_growth_factor")});
+  Value grows = c.pointwise(ops::bit_and, {enough, finite(c, larger)});
+  Value none = c.filled(count, std::int64_t{0});
+  Value grown = c.build(ops::select, {c.reshape(grows, type.shape), larger, scale});
+  Value smaller = c.pointwise(ops::mul, {scale, c.real("scale_backoff_factor")});
+  Value now = c.build(ops::select, {enough, none, more});
+  return {c.build(ops::select, {found, smaller, grown}), c.build(ops::select, {found, none, now})};
+}
+
+Returned update_scale(Call& c) {
+  auto [scale, steps] = next_scale(c);
+  return Values{scale, steps};
+}
+Returned update_scale_in_place(Call& c) {
+  auto [scale, steps] = next_scale(c);
+  c.write(c.tensor("self"), scale);
+  c.write(c.tensor("growth_tracker"), steps);
+  return c.alias(c.tensor("self"));
+}
+
 constexpr std::string_view adam_arguments =
     "self grads exp_avgs exp_avg_sqs max_exp_avg_sqs state_steps lr beta1 beta2 weight_decay eps "
     "amsgrad maximize grad_scale found_inf";
 constexpr std::string_view sgd_arguments =
     "self grads momentum_buffer_list weight_decay momentum lr dampening nesterov maximize "
     "is_first_step grad_scale found_inf";
+constexpr std::string_view adagrad_arguments =
+    "self grads state_sums state_steps lr lr_decay weight_decay eps maximize grad_scale found_inf";
+constexpr std::string_view scale_arguments =
+    "self growth_tracker found_inf scale_growth_factor scale_backoff_factor growth_interval";
 
 constexpr Row table[] = {
-    {"aten._foreach_add.List", "self other alpha", each_with_alpha, &ops::add},
-    {"aten._foreach_add.Scalar", "self scalar", each_binary, &ops::add},
-    {"aten._foreach_add.ScalarList", "self scalars", each_binary, &ops::add},
-    {"aten._foreach_add.Tensor", "self other alpha", each_with_alpha, &ops::add},
-    {"aten._foreach_sub.List", "self other alpha", each_with_alpha, &ops::sub},
-    {"aten._foreach_sub.Scalar", "self scalar", each_binary, &ops::sub},
-    {"aten._foreach_sub.ScalarList", "self scalars", each_binary, &ops::sub},
-    {"aten._foreach_mul.List", "self other", each_binary, &ops::mul},
-    {"aten._foreach_mul.Scalar", "self scalar", each_binary, &ops::mul},
-    {"aten._foreach_mul.ScalarList", "self scalars", each_binary, &ops::mul},
-    {"aten._foreach_mul.Tensor", "self other", each_binary, &ops::mul},
-    {"aten._foreach_div.List", "self other", each_binary, &ops::div},
-    {"aten._foreach_div.Scalar", "self scalar", each_binary, &ops::div},
-    {"aten._foreach_div.ScalarList", "self scalars", each_binary, &ops::div},
-    {"aten._foreach_div.Tensor", "self other", each_binary, &ops::div},
-    {"aten._foreach_maximum.List", "self other", each_lower_bound},
-    {"aten._foreach_maximum.Scalar", "self scalar", each_lower_bound},
-    {"aten._foreach_maximum.ScalarList", "self scalars", each_lower_bound},
-    {"aten._foreach_minimum.List", "self other", each_upper_bound},
-    {"aten._foreach_minimum.Scalar", "self scalar", each_upper_bound},
-    {"aten._foreach_minimum.ScalarList", "self scalars", each_upper_bound},
-    {"aten._foreach_clamp_min.List", "self other", each_lower_bound},
-    {"aten._foreach_clamp_min.Scalar", "self scalar", each_lower_bound},
-    {"aten._foreach_clamp_min.ScalarList", "self scalars", each_lower_bound},
-    {"aten._foreach_clamp_max.List", "self other", each_upper_bound},
-    {"aten._foreach_clamp_max.Scalar", "self scalar", each_upper_bound},
-    {"aten._foreach_clamp_max.ScalarList", "self scalars", each_upper_bound},
-    {"aten._foreach_pow.List", "self exponent", each_pow},
-    {"aten._foreach_pow.Scalar", "self exponent", each_pow},
-    {"aten._foreach_pow.ScalarList", "self exponent", each_pow},
-    {"aten._foreach_pow.ScalarAndTensor", "self exponent", each_power_of},
-    {"aten._foreach_lerp.List", "self tensors1 weights", each_lerp},
-    {"aten._foreach_lerp.Scalar", "self tensors1 weight", each_lerp},
-    {"aten._foreach_lerp.ScalarList", "self tensors1 weight", each_lerp},
-    {"aten._foreach_addcmul.Scalar", "self tensor1 tensor2 value", each_product, &ops::mul},
-    {"aten._foreach_addcmul.ScalarList", "self tensor1 tensor2 scalars", each_product, &ops::mul},
-    {"aten._foreach_addcmul.Tensor", "self tensor1 tensor2 scalars", each_product, &ops::mul},
-    {"aten._foreach_addcdiv.Scalar", "self tensor1 tensor2 value", each_product, &ops::div},
-    {"aten._foreach_addcdiv.ScalarList", "self tensor1 tensor2 scalars", each_product, &ops::div},
-    {"aten._foreach_addcdiv.Tensor", "self tensor1 tensor2 scalars", each_product, &ops::div},
-    {"aten._foreach_neg.default", "self", each_unary, &ops::neg},
-    {"aten._foreach_abs.default", "self", each_unary, &ops::abs},
-    {"aten._foreach_sign.default", "self", each_unary, &ops::sign},
-    {"aten._foreach_sqrt.default", "self", each_unary_float, &ops::sqrt},
-    {"aten._foreach_rsqrt.default", "self", each_unary_float, &ops::rsqrt},
-    {"aten._foreach_exp.default", "self", each_unary_float, &ops::exp},
-    {"aten._foreach_log.default", "self", each_unary_float, &ops::log},
-    {"aten._foreach_log1p.default", "self", each_unary_float, &ops::log1p},
-    {"aten._foreach_expm1.default", "self", each_unary_float, &ops::expm1},
-    {"aten._foreach_tanh.default", "self", each_unary_float, &ops::tanh},
-    {"aten._foreach_sigmoid.default", "self", each_unary_float, &ops::sigmoid},
-    {"aten._foreach_cos.default", "self", each_unary_float, &ops::cos},
-    {"aten._foreach_sin.default", "self", each_unary_float, &ops::sin},
-    {"aten._foreach_tan.default", "self", each_unary_float, &ops::tan},
-    {"aten._foreach_atan.default", "self", each_unary_float, &ops::atan},
-    {"aten._foreach_erf.default", "self", each_unary_float, &ops::erf},
-    {"aten._foreach_floor.default", "self", each_unary, &ops::floor},
-    {"aten._foreach_ceil.default", "self", each_unary, &ops::ceil},
-    {"aten._foreach_round.default", "self", each_unary, &ops::round},
-    {"aten._foreach_trunc.default", "self", each_unary, &ops::trunc},
-    {"aten._foreach_reciprocal.default", "self", each_reciprocal},
-    {"aten._foreach_norm.Scalar", "self ord dtype", each_norm},
-    {"aten._foreach_max.default", "self", each_max},
-    {"aten._foreach_zero.default", "self", each_zero},
-    {"aten._foreach_clone.default", "self", each_clone},
-    {"aten._foreach_copy.default", "self src non_blocking", each_copy},
     {"aten._fused_adam.default", adam_arguments, fused_adam, &ops::adam},
     {"aten._fused_adam.tensor_lr", adam_arguments, fused_adam, &ops::adam},
     {"aten._fused_adamw.default", adam_arguments, fused_adam, &ops::adamw},
@@ -370,6 +246,15 @@ constexpr Row table[] = {
     {"aten._fused_adamw_.tensor_lr", adam_arguments, fused_adam_in_place, &ops::adamw},
     {"aten._fused_sgd_.default", sgd_arguments, fused_sgd_in_place, &ops::sgd},
     {"aten._fused_sgd_.tensor_lr", sgd_arguments, fused_sgd_in_place, &ops::sgd},
+    {"aten._fused_adagrad.default", adagrad_arguments, fused_adagrad},
+    {"aten._fused_adagrad.tensor_lr", adagrad_arguments, fused_adagrad},
+    {"aten._fused_adagrad_.default", adagrad_arguments, fused_adagrad_in_place},
+    {"aten._fused_adagrad_.tensor_lr", adagrad_arguments, fused_adagrad_in_place},
+    {"aten._amp_foreach_non_finite_check_and_unscale.default", "self found_inf inv_scale", unscale},
+    {"aten._amp_foreach_non_finite_check_and_unscale_.default", "self found_inf inv_scale",
+     unscale_in_place},
+    {"aten._amp_update_scale.default", scale_arguments, update_scale},
+    {"aten._amp_update_scale_.default", scale_arguments, update_scale_in_place},
 };
 
 }  // namespace

@@ -1,8 +1,7 @@
-// Operators that work element by element.
+// Arithmetic element by element, bounds and choices.
 
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "hocket/base/error.h"
 #include "hocket/frontend/arithmetic.h"
@@ -36,22 +35,6 @@ Returned extreme_but_nan(Call& c) {
   auto is_nan = [&](Value v) { return c.spread(c.pointwise(ops::ne, {v, v}), shape); };
   best = c.build(ops::select, {is_nan(x), c.spread(y, shape), best});
   return c.broadcast(c.build(ops::select, {is_nan(y), c.spread(x, shape), best}), shape);
-}
-
-Returned is_close(Call& c) {
-  Value a = c.value("self"), b = c.value("other");
-  Value equal = c.pointwise(ops::eq, {a, b});
-  if (c.flag("equal_nan", false))
-    equal = c.pointwise(ops::bit_or,
-                        {equal, c.pointwise(ops::bit_and, {c.pointwise(ops::ne, {a, a}),
-                                                           c.pointwise(ops::ne, {b, b})})});
-  Value distance = c.pointwise(ops::abs, {c.pointwise(ops::sub, {a, b})});
-  Value allowed = c.pointwise(
-      ops::add, {c.pointwise(ops::mul, {c.pointwise(ops::abs, {b}), c.real("rtol", 1e-5)}),
-                 c.real("atol", 1e-8)});
-  Value finite = c.pointwise(ops::lt, {distance, infinity});
-  Value near = c.pointwise(ops::bit_and, {finite, c.pointwise(ops::le, {distance, allowed})});
-  return c.pointwise(ops::bit_or, {equal, near});
 }
 
 /// Rounding leaves integers alone.
@@ -189,202 +172,6 @@ Returned masked_fill(Call& c) {
   return c.build(ops::select, {c.spread(mask, shape), fill, c.spread(x, shape)});
 }
 
-// ---- logic
-
-Value truth(Call& c, Operand o) {
-  Value v = o.value ? o.value : c.scalar(DType::boolean, o.number);
-  return c.type(v).dtype == DType::boolean ? v : c.pointwise(ops::ne, {v, 0});
-}
-
-Returned logical(Call& c) {
-  return c.pointwise(*c.row().op, {truth(c, c.operand("self")), truth(c, c.operand("other"))});
-}
-Returned logical_not(Call& c) { return c.pointwise(ops::bit_not, {truth(c, c.operand("self"))}); }
-
-Returned is_nan(Call& c) {
-  Value x = c.value("self");
-  return c.pointwise(ops::ne, {x, x});
-}
-Returned is_inf(Call& c) {
-  Value x = c.value("self");
-  if (!is_float(c.type(x).dtype)) return c.filled({DType::boolean, false, c.type(x).shape}, false);
-  return c.pointwise(ops::eq, {c.pointwise(ops::abs, {x}), infinity});
-}
-Returned is_finite(Call& c) {
-  Value x = c.value("self");
-  if (!is_float(c.type(x).dtype)) return c.filled({DType::boolean, false, c.type(x).shape}, true);
-  return c.pointwise(ops::lt, {c.pointwise(ops::abs, {x}), infinity});
-}
-Returned sign_bit(Call& c) {
-  Value x = c.value("self");
-  if (!is_float(c.type(x).dtype)) return c.pointwise(ops::lt, {x, 0});
-  // 1 / -0 is -inf; a NaN has no sign that the source would promise.
-  Value below = c.pointwise(ops::lt, {x, 0});
-  Value minus_zero = c.pointwise(
-      ops::bit_and,
-      {c.pointwise(ops::eq, {x, 0}), c.pointwise(ops::lt, {c.pointwise(ops::div, {1.0, x}), 0})});
-  return c.pointwise(ops::bit_or, {below, minus_zero});
-}
-
-// ---- functions that we compose; in the compute dtype, rounded once
-
-/// The operand as a float, wide enough to compute with, and back.
-template <class F>
-Value composed(Call& c, F&& f) {
-  Value x = c.value("self");
-  DType dtype = is_float(c.type(x).dtype) ? c.type(x).dtype : DType::f32;
-  return c.cast(f(c.cast(x, row(dtype).compute)), dtype);
-}
-
-Returned reciprocal(Call& c) {
-  return composed(c, [&](Value x) { return c.pointwise(ops::div, {1.0, x}); });
-}
-Returned log2(Call& c) {
-  return composed(c, [&](Value x) {
-    return c.pointwise(ops::mul, {c.build(ops::log, {x}), std::numbers::log2e});
-  });
-}
-Returned log10(Call& c) {
-  return composed(c, [&](Value x) {
-    return c.pointwise(ops::mul, {c.build(ops::log, {x}), std::numbers::log10e});
-  });
-}
-Returned exp2(Call& c) {
-  return composed(c, [&](Value x) { return c.pointwise(ops::pow, {2.0, x}); });
-}
-Returned sinh(Call& c) {
-  return composed(c, [&](Value x) {
-    // Through expm1, which keeps the digits near zero: (e + e / (e + 1)) / 2.
-    Value e = c.build(ops::expm1, {c.build(ops::abs, {x})});
-    Value y = c.build(ops::add, {e, c.build(ops::div, {e, c.pointwise(ops::add, {e, 1.0})})});
-    // Beyond the range of exp the quotient is NaN where the sum is infinite.
-    y = c.build(ops::select, {c.pointwise(ops::eq, {e, infinity}), e, y});
-    return c.build(ops::mul, {c.pointwise(ops::mul, {y, 0.5}), c.build(ops::sign, {x})});
-  });
-}
-Returned cosh(Call& c) {
-  return composed(c, [&](Value x) {
-    Value e =
-        c.build(ops::add, {c.build(ops::exp, {x}), c.build(ops::exp, {c.build(ops::neg, {x})})});
-    return c.pointwise(ops::mul, {e, 0.5});
-  });
-}
-/// 1 - x x without loss near one.
-Value one_minus_square(Call& c, Value x) {
-  return c.build(ops::mul, {c.pointwise(ops::sub, {1.0, x}), c.pointwise(ops::add, {x, 1.0})});
-}
-Returned asin(Call& c) {
-  return composed(c, [&](Value x) {
-    return c.build(ops::atan,
-                   {c.build(ops::div, {x, c.build(ops::sqrt, {one_minus_square(c, x)})})});
-  });
-}
-Returned acos(Call& c) {
-  return composed(c, [&](Value x) {
-    Value ratio =
-        c.build(ops::div, {c.pointwise(ops::sub, {1.0, x}), c.pointwise(ops::add, {x, 1.0})});
-    return c.pointwise(ops::mul, {c.build(ops::atan, {c.build(ops::sqrt, {ratio})}), 2.0});
-  });
-}
-/// What inverse functions are where the square of x overflows.
-Value log_of_twice(Call& c, Value x) {
-  return c.pointwise(ops::add, {c.build(ops::log, {x}), std::numbers::ln2});
-}
-Returned asinh(Call& c) {
-  return composed(c, [&](Value x) {
-    Value a = c.build(ops::abs, {x}), square = c.build(ops::mul, {x, x});
-    Value root = c.build(ops::sqrt, {c.pointwise(ops::add, {square, 1.0})});
-    Value more = c.build(ops::div, {square, c.pointwise(ops::add, {root, 1.0})});
-    Value y = c.build(ops::log1p, {c.build(ops::add, {a, more})});
-    y = c.build(ops::select, {c.pointwise(ops::gt, {a, 1e15}), log_of_twice(c, a), y});
-    return c.build(ops::mul, {y, c.build(ops::sign, {x})});
-  });
-}
-Returned hypot(Call& c) {
-  Operand a = c.operand("self"), b = c.operand("other");
-  DType dtype = c.promoted({a, b}), compute = row(dtype).compute;
-  Value x = c.pointwise(ops::abs, {c.plain(a, compute)}),
-        y = c.pointwise(ops::abs, {c.plain(b, compute)});
-  Value large = c.pointwise(ops::maximum, {x, y}), small = c.pointwise(ops::minimum, {x, y});
-  Value ratio = c.pointwise(ops::div, {small, large});
-  Value root =
-      c.build(ops::sqrt, {c.pointwise(ops::add, {c.build(ops::mul, {ratio, ratio}), 1.0})});
-  Value length = c.build(ops::mul, {large, root});
-  Value odd = c.pointwise(
-      ops::bit_or, {c.pointwise(ops::eq, {large, 0}), c.pointwise(ops::eq, {large, infinity})});
-  return c.cast(c.build(ops::select, {odd, large, length}), dtype);
-}
-/// log(exp(a) + exp(b)), without overflow.
-Returned logaddexp(Call& c) {
-  Operand a = c.operand("self"), b = c.operand("other");
-  DType dtype = c.promoted({a, b}), compute = row(dtype).compute;
-  Value x = c.plain(a, compute), y = c.plain(b, compute);
-  Value top = c.pointwise(ops::maximum, {x, y}), low = c.pointwise(ops::minimum, {x, y});
-  Value more = c.build(ops::log1p, {c.build(ops::exp, {c.build(ops::sub, {low, top})})});
-  Value sum = c.build(ops::add, {top, more});
-  Value infinite = c.pointwise(ops::eq, {c.build(ops::abs, {top}), infinity});
-  return c.cast(c.build(ops::select, {infinite, top, sum}), dtype);
-}
-Returned logit(Call& c) {
-  return composed(c, [&](Value x) {
-    if (c.has("eps")) x = bounded(c, x, Operand(c.real("eps")), Operand(1 - c.real("eps")));
-    return c.build(ops::log, {c.build(ops::div, {x, c.pointwise(ops::sub, {1.0, x})})});
-  });
-}
-/// To so many digits behind the point, by scaling.
-Returned round_decimals(Call& c) {
-  Value x = c.value("self");
-  if (!is_float(c.type(x).dtype)) return x;
-  return composed(c, [&](Value v) {
-    double scale = std::pow(10.0, static_cast<double>(std::abs(c.integer("decimals"))));
-    bool up = c.integer("decimals") >= 0;
-    Value scaled = c.pointwise(up ? ops::mul : ops::div, {v, scale});
-    return c.pointwise(up ? ops::div : ops::mul, {c.build(ops::round, {scaled}), scale});
-  });
-}
-Returned acosh(Call& c) {
-  return composed(c, [&](Value x) {
-    Value less = c.pointwise(ops::sub, {x, 1.0});
-    Value more = c.build(ops::sqrt, {c.pointwise(ops::add, {x, 1.0})});
-    Value root = c.build(ops::mul, {c.build(ops::sqrt, {less}), more});
-    Value y = c.build(ops::log1p, {c.build(ops::add, {less, root})});
-    return c.build(ops::select, {c.pointwise(ops::gt, {x, 1e15}), log_of_twice(c, x), y});
-  });
-}
-Returned atanh(Call& c) {
-  return composed(c, [&](Value x) {
-    Value ratio =
-        c.build(ops::div, {c.pointwise(ops::mul, {x, 2.0}), c.pointwise(ops::sub, {1.0, x})});
-    return c.pointwise(ops::mul, {c.build(ops::log1p, {ratio}), 0.5});
-  });
-}
-Returned erfc(Call& c) {
-  return composed(c, [&](Value x) { return c.pointwise(ops::sub, {1.0, c.build(ops::erf, {x})}); });
-}
-Returned frac(Call& c) {
-  return composed(c, [&](Value x) { return c.build(ops::sub, {x, c.build(ops::trunc, {x})}); });
-}
-
-Returned atan2(Call& c) {
-  Operand a = c.operand("self"), b = c.operand("other");
-  DType dtype = c.promoted({a, b});
-  if (!is_float(dtype)) dtype = DType::f32;
-  DType compute = row(dtype).compute;
-  Value y = c.plain(a, compute), x = c.plain(b, compute);
-  Value angle = c.pointwise(ops::atan, {c.pointwise(ops::div, {y, x})});
-  const Shape shape = c.type(angle).shape;
-  // Left of the axis half a turn more, with the sign of y; nothing over nothing is nothing.
-  Value half = c.build(ops::select, {c.spread(c.pointwise(ops::lt, {y, 0}), shape),
-                                     c.scalar(compute, -std::numbers::pi),
-                                     c.filled({compute, false, shape}, std::numbers::pi)});
-  Value turned = c.build(ops::add, {angle, half});
-  angle = c.build(ops::select, {c.spread(c.pointwise(ops::lt, {x, 0}), shape), turned, angle});
-  Value nothing =
-      c.pointwise(ops::bit_and, {c.pointwise(ops::eq, {x, 0}), c.pointwise(ops::eq, {y, 0})});
-  angle = c.build(ops::select, {c.spread(nothing, shape), c.scalar(compute, 0.0), angle});
-  return c.cast(angle, dtype);
-}
-
 // ---- of three
 
 Returned lerp(Call& c) {
@@ -463,25 +250,6 @@ constexpr Row table[] = {
     {"aten.trunc.default", "self", rounding, &ops::trunc},
     {"aten.fix.default", "self", rounding, &ops::trunc},
     {"aten.round.default", "self", rounding, &ops::round},
-    // composed
-    {"aten.reciprocal.default", "self", reciprocal},
-    {"aten.log2.default", "self", log2},
-    {"aten.log10.default", "self", log10},
-    {"aten.exp2.default", "self", exp2},
-    {"aten.sinh.default", "self", sinh},
-    {"aten.cosh.default", "self", cosh},
-    {"aten.asin.default", "self", asin},
-    {"aten.acos.default", "self", acos},
-    {"aten.asinh.default", "self", asinh},
-    {"aten.acosh.default", "self", acosh},
-    {"aten.atanh.default", "self", atanh},
-    {"aten.atan2.default", "self other", atan2},
-    {"aten.erfc.default", "self", erfc},
-    {"aten.hypot.default", "self other", hypot},
-    {"aten.logaddexp.default", "self other", logaddexp},
-    {"aten.logit.default", "self eps", logit},
-    {"aten.round.decimals", "self decimals", round_decimals},
-    {"aten.frac.default", "self", frac},
     // arithmetic
     {"aten.add.Tensor", "self other alpha", add},
     {"aten.add.Scalar", "self other alpha", add},
@@ -513,7 +281,6 @@ constexpr Row table[] = {
     {"aten.min.other", "self other", binary, &ops::minimum},
     {"aten.fmax.default", "self other", extreme_but_nan, &ops::maximum},
     {"aten.fmin.default", "self other", extreme_but_nan, &ops::minimum},
-    {"aten.isclose.default", "self other rtol atol equal_nan", is_close},
     {"aten.pow.Tensor_Scalar", "self exponent", pow_scalar},
     {"aten.pow.Tensor_Tensor", "self exponent", pow_tensor},
     {"aten.pow.Scalar", "self exponent", pow_tensor},
@@ -536,45 +303,6 @@ constexpr Row table[] = {
     {"aten.masked_fill.Scalar", "self mask value", masked_fill},
     {"aten.masked_fill.Tensor", "self mask value", masked_fill},
     {"aten.nan_to_num.default", "self nan posinf neginf", nan_to_num},
-    // comparisons
-    {"aten.eq.Tensor", "self other", binary, &ops::eq},
-    {"aten.eq.Scalar", "self other", binary, &ops::eq},
-    {"aten.ne.Tensor", "self other", binary, &ops::ne},
-    {"aten.ne.Scalar", "self other", binary, &ops::ne},
-    {"aten.lt.Tensor", "self other", binary, &ops::lt},
-    {"aten.lt.Scalar", "self other", binary, &ops::lt},
-    {"aten.le.Tensor", "self other", binary, &ops::le},
-    {"aten.le.Scalar", "self other", binary, &ops::le},
-    {"aten.gt.Tensor", "self other", binary, &ops::gt},
-    {"aten.gt.Scalar", "self other", binary, &ops::gt},
-    {"aten.ge.Tensor", "self other", binary, &ops::ge},
-    {"aten.ge.Scalar", "self other", binary, &ops::ge},
-    // logic and bits
-    {"aten.logical_and.default", "self other", logical, &ops::bit_and},
-    {"aten.logical_or.default", "self other", logical, &ops::bit_or},
-    {"aten.logical_xor.default", "self other", logical, &ops::bit_xor},
-    {"aten.logical_not.default", "self", logical_not},
-    {"aten.bitwise_and.Tensor", "self other", binary, &ops::bit_and},
-    {"aten.bitwise_and.Scalar", "self other", binary, &ops::bit_and},
-    {"aten.bitwise_or.Tensor", "self other", binary, &ops::bit_or},
-    {"aten.bitwise_or.Scalar", "self other", binary, &ops::bit_or},
-    {"aten.bitwise_xor.Tensor", "self other", binary, &ops::bit_xor},
-    {"aten.bitwise_xor.Scalar", "self other", binary, &ops::bit_xor},
-    {"aten.__and__.Tensor", "self other", binary, &ops::bit_and},
-    {"aten.__and__.Scalar", "self other", binary, &ops::bit_and},
-    {"aten.__or__.Tensor", "self other", binary, &ops::bit_or},
-    {"aten.__or__.Scalar", "self other", binary, &ops::bit_or},
-    {"aten.__xor__.Tensor", "self other", binary, &ops::bit_xor},
-    {"aten.__xor__.Scalar", "self other", binary, &ops::bit_xor},
-    {"aten.bitwise_not.default", "self", unary, &ops::bit_not},
-    {"aten.bitwise_left_shift.Tensor", "self other", binary, &ops::shift_left},
-    {"aten.bitwise_left_shift.Tensor_Scalar", "self other", binary, &ops::shift_left},
-    {"aten.bitwise_right_shift.Tensor", "self other", binary, &ops::shift_right},
-    {"aten.bitwise_right_shift.Tensor_Scalar", "self other", binary, &ops::shift_right},
-    {"aten.isnan.default", "self", is_nan},
-    {"aten.isinf.default", "self", is_inf},
-    {"aten.isfinite.default", "self", is_finite},
-    {"aten.signbit.default", "self", sign_bit},
     // of three
     {"aten.lerp.Scalar", "self end weight", lerp},
     {"aten.lerp.Tensor", "self end weight", lerp},

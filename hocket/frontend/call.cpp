@@ -5,6 +5,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/ops/constant.h"
 
 namespace hocket::frontend {
 
@@ -59,6 +60,8 @@ Call::Call(Translation& translation, const SourceNode& node, const Row& row)
       refuse(fmt::format("has {} arguments, wanted at most {}", node.args.size(), names.size()));
     arguments_.emplace_back(names[i], &node.args[i]);
   }
+  // `aten.maximum.out` is `aten.maximum.default` with one argument more.
+  if (node.target.ends_with("out")) names.emplace_back("out");
   for (const auto& [name, argument] : node.kwargs) {
     bool known = std::ranges::find(names, name) != names.end();
     if (!known && (is_placement(name) || argument.none() || argument.as<Ignored>() != nullptr))
@@ -341,6 +344,17 @@ Value Call::scalar(DType dtype, const Number& n) {
   auto [it, fresh] = translation_.numbers.try_emplace(key);
   if (fresh) it->second = filled({dtype, false, {}}, n);
   return it->second;
+}
+
+Value Call::constant(const hocket::Tensor& tensor) {
+  if (std::optional<Value> v = ops::add_constant(at(), tensor)) return *v;
+  std::string ref = node_.name;
+  while (translation_.source.constants.contains(ref) || translation_.constants.contains(ref))
+    ref += "_";
+  translation_.constants.emplace(ref, tensor);
+  return graph().result(graph().add(at(), {.op = &ops::constant,
+                                           .attributes = Attributes(ops::constant, {{"ref", ref}}),
+                                           .types = std::span(&tensor.type(), 1)}));
 }
 
 Value Call::iota(const Type& type, std::int64_t dim) {

@@ -57,10 +57,16 @@ struct Row {
 /// The only list of translations, by family.
 std::vector<std::span<const Row>> rows();
 std::span<const Row> pointwise_rows();
+std::span<const Row> function_rows();
+std::span<const Row> compare_rows();
 std::span<const Row> reduce_rows();
-std::span<const Row> shape_rows();
+std::span<const Row> view_rows();
+std::span<const Row> part_rows();
+std::span<const Row> strided_rows();
+std::span<const Row> copy_rows();
 std::span<const Row> make_rows();
 std::span<const Row> index_rows();
+std::span<const Row> foreach_rows();
 std::span<const Row> optimizer_rows();
 std::span<const Row> collective_rows();
 
@@ -145,6 +151,8 @@ class Call {
   /// A constant of rank 0; equal ones are made once.
   Value scalar(DType dtype, const Number& n);
   Value filled(const Type& type, const Number& n);
+  /// Any values, known now.
+  Value constant(const hocket::Tensor& tensor);
   /// The index along one dimension of a shape.
   Value iota(const Type& type, std::int64_t dim);
   Value cast(Value v, DType dtype);

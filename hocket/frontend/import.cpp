@@ -15,11 +15,12 @@ namespace hocket::frontend {
 namespace {
 
 /// A row and how it is meant: `aten.add_.Tensor` is the row of `aten.add.Tensor`, written into its
-/// first argument; `aten.view_copy.default` is that of `aten.view.default`, copied.
+/// first argument; `aten.add.out` is the same row, written into `out`; `aten.view_copy.default` is
+/// that of `aten.view.default`, copied.
 struct Found {
+  enum class Form : std::uint8_t { plain, in_place, out, copied };
   const Row* row = nullptr;
-  bool in_place = false;
-  bool copied = false;
+  Form form = Form::plain;
 };
 
 class Table {
@@ -30,13 +31,21 @@ class Table {
   }
 
   Found find(std::string_view target) const {
-    if (auto it = index_.find(target); it != index_.end()) return {it->second, false};
+    using enum Found::Form;
+    if (auto it = index_.find(target); it != index_.end()) return {it->second};
     std::size_t dot = target.rfind('.');  // space.name.overload
     if (dot == target.npos) return {};
     std::string_view name = target.substr(0, dot), overload = target.substr(dot);
     if (name.ends_with("_copy"))
-      return {find_plain(name.substr(0, name.size() - 5), overload), false, true};
-    if (name.ends_with('_')) return {find_plain(name.substr(0, name.size() - 1), overload), true};
+      return {find_plain(name.substr(0, name.size() - 5), overload), copied};
+    if (name.ends_with('_'))
+      return {find_plain(name.substr(0, name.size() - 1), overload), in_place};
+    if (overload == ".out") {
+      const Row* row = find_plain(name, ".default");
+      return {row != nullptr ? row : find_plain(name, ".Tensor"), out};
+    }
+    if (overload.ends_with("_out"))
+      return {find_plain(name, overload.substr(0, overload.size() - 4)), out};
     return {};
   }
 
@@ -208,17 +217,29 @@ class Importer {
 
   void call(std::size_t i) {
     const SourceNode& node = source_.nodes[i];
-    auto [row, in_place, copied] = found_[i];
+    auto [row, form] = found_[i];
     first_new_ = graph_.value_bound();
     Call call(*translation_, node, *row);
     Returned returned = row->translate(call);
-    translation_->values[i] = in_place ? write_back(call, returned)
-                              : copied ? copy_of(std::get<SourceValue>(returned))
-                                       : keep(returned);
+    SourceValue& value = translation_->values[i];
+    switch (form) {
+      case Found::Form::plain:
+        value = keep(returned);
+        break;
+      case Found::Form::in_place:
+        value = write_back(call, returned);
+        break;
+      case Found::Form::out:
+        value = write_out(call, keep(returned));
+        break;
+      case Found::Form::copied:
+        value = copy_of(keep(returned));
+        break;
+    }
     for (std::uint32_t v = first_new_; translation_->stage > 0 && v < graph_.value_bound(); ++v)
       graph_.set_stage(graph_.node({v}), translation_->stage);
-    compare_types(translation_->values[i], node.meta);
-    name_results(translation_->values[i], node.name);
+    compare_types(value, node.meta);
+    name_results(value, node.name);
   }
 
   /// New values get a storage of their own.
@@ -276,6 +297,23 @@ class Importer {
       all.list.push_back(call.alias(targets[i]));
     }
     return all;
+  }
+
+  /// The form with `out`: results go there, in its dtype. A tensor is never resized.
+  SourceValue write_out(Call& call, const SourceValue& results) {
+    const Argument* out = call.find("out");
+    if (out == nullptr) fail("argument 'out' is missing");
+    std::vector<SourceValue> from = results.tensor ? std::vector{results} : results.list;
+    std::vector<TensorId> to =
+        results.tensor ? std::vector{call.tensor("out")} : call.tensors("out");
+    if (from.size() != to.size()) fail("has {} results for {} tensors", from.size(), to.size());
+    SourceValue all;
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      if (!from[i].tensor) fail("gives no tensor to write");
+      call.write(to[i], call.cast(call.read(*from[i].tensor), call.type(to[i]).dtype));
+      all.list.push_back(call.alias(to[i]));
+    }
+    return results.tensor ? all.list[0] : all;
   }
 
   static int row_kind(DType d) { return static_cast<int>(row(d).kind); }

@@ -4,8 +4,9 @@
 namespace hocket::frontend {
 
 std::vector<std::span<const Row>> rows() {
-  return {pointwise_rows(), reduce_rows(),    shape_rows(),      make_rows(),
-          index_rows(),     optimizer_rows(), collective_rows(), nn_rows()};
+  return {pointwise_rows(), function_rows(),  compare_rows(),    reduce_rows(), view_rows(),
+          part_rows(),      strided_rows(),   copy_rows(),       make_rows(),   index_rows(),
+          foreach_rows(),   optimizer_rows(), collective_rows(), nn_rows()};
 }
 
 }  // namespace hocket::frontend
