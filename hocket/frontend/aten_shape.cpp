@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "hocket/base/error.h"
-#include "hocket/frontend/call.h"
+#include "hocket/frontend/aten_rare.h"
 
 namespace hocket::frontend {
 namespace {
@@ -611,7 +611,7 @@ Returned constant_pad(Call& c) {
 
 Returned pad(Call& c) {
   if (std::string mode = c.text("mode", "constant"); mode != "constant")
-    c.refuse(fmt::format("pads by mode '{}'", mode));
+    return rare::padded_from_itself(c, mode);
   return constant_pad(c);
 }
 

@@ -4,8 +4,8 @@
 namespace hocket::frontend {
 
 std::vector<std::span<const Row>> rows() {
-  return {pointwise_rows(), reduce_rows(),    shape_rows(),      make_rows(),
-          index_rows(),     optimizer_rows(), collective_rows(), nn_rows()};
+  return {pointwise_rows(), reduce_rows(),     shape_rows(), make_rows(), index_rows(),
+          optimizer_rows(), collective_rows(), nn_rows(),    rare_rows()};
 }
 
 }  // namespace hocket::frontend
