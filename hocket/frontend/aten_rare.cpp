@@ -5,7 +5,8 @@ namespace hocket::frontend {
 std::span<const Row> rare_rows() {
   static const std::vector<Row> all = [] {
     std::vector<Row> rows;
-    for (std::span<const Row> part : {rare::pad_rows(), rare::scan_rows(), rare::other_rows()})
+    for (std::span<const Row> part : {rare::pad_rows(), rare::scan_rows(), rare::window_rows(),
+                                      rare::resample_rows(), rare::bag_rows(), rare::other_rows()})
       rows.insert(rows.end(), part.begin(), part.end());
     return rows;
   }();

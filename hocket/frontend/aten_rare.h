@@ -11,6 +11,9 @@ namespace hocket::frontend::rare {
 // ---- the parts of rare_rows, one per file
 std::span<const Row> pad_rows();
 std::span<const Row> scan_rows();
+std::span<const Row> window_rows();
+std::span<const Row> resample_rows();
+std::span<const Row> bag_rows();
 std::span<const Row> other_rows();
 
 /// `self` with `pad` more elements, taken from itself: reflect, replicate or circular.
