@@ -67,6 +67,7 @@ Returned masked_scatter(Call& c) {
 
 Ints all_but(Call& c, const Expr& v) {
   std::size_t rank = c.type(v.value).shape.size();
+  if (rank == 0) c.refuse("a weight without dimensions");
   return nn::dims_but(rank, static_cast<std::size_t>(c.dim("dim", rank, 0)));
 }
 
