@@ -76,7 +76,7 @@ Returned index_put(Call& c) {
 
 Returned index_select(Call& c) {
   Value x = c.value("self"), i = c.value("index");
-  std::int64_t d = c.dim("dim", c.type(x).shape.size());
+  std::int64_t d = c.dim_or_first("dim", c.type(x).shape.size());
   if (c.type(x).shape.empty()) return x;
   i = c.reshape(c.cast(i, DType::i64), {c.type(i).elements()});
   return c.build_lists(ops::index, {{x}, {i}}, {{"dims", Ints{d}}})[0];
@@ -92,7 +92,7 @@ struct Along {
 Along along(Call& c) {
   Value x = c.value("self"), i = c.cast(c.value("index"), DType::i64);
   Shape shape = c.type(x).shape;
-  std::int64_t d = c.dim("dim", shape.size());
+  std::int64_t d = c.dim_or_first("dim", shape.size());
   if (shape.empty()) x = c.reshape(x, {1});
   if (c.type(i).shape.empty()) i = c.reshape(i, {1});
   return {x, i, d, shape};

@@ -102,9 +102,12 @@ Value cut_to(Call& c, Value v, const Shape& shape) {
 Returned convolution_backward(Call& c) {
   Value dy = c.value("grad_output"), x = c.value("input"), w = c.value("weight");
   const Shape x_shape = c.type(x).shape, w_shape = c.type(w).shape;
+  if (w_shape.size() < 3 || c.type(dy).shape.size() != w_shape.size())
+    c.refuse("the gradient and the weight do not fit each other");
   Window at = window(c, w_shape.size() - 2);
   bool turned = c.flag("transposed");
   std::vector<bool> wanted = c.flags("output_mask");
+  if (wanted.size() != 3) c.refuse("output_mask must have three items");
   std::vector<Value> results(3);
   if (wanted[0])
     results[0] = turned ? cut_to(c, convolved(c, dy, w, at, false), x_shape)

@@ -165,6 +165,8 @@ Returned adaptive_avg_pool_backward(Call& c) {
   const Type type = c.type(x);
   std::size_t rank = type.shape.size(), spatial = spatial_dims(c);
   Ints out = shape_of(c, dy);
+  if (out.size() != rank || rank < spatial || c.type(dy).elements() == 0)
+    c.refuse("the gradient does not fit the tensor");
   out.erase(out.begin(), out.end() - static_cast<std::ptrdiff_t>(spatial));
   Ints kernel = even_windows(type.shape, out);
   Value d = wide(c, dy).value;

@@ -11,7 +11,7 @@ namespace {
 template <class F>
 Value along(Call& c, std::vector<Value> values, F f) {
   const Shape shape = c.type(values[0]).shape;
-  std::int64_t dim = c.dim("dim", shape.size());
+  std::int64_t dim = c.dim_or_first("dim", shape.size());
   if (shape.empty())
     for (Value& v : values) v = c.reshape(v, {1});
   return c.reshape(f(values, dim), shape);
@@ -40,7 +40,7 @@ Returned safe_softmax(Call& c) {
   Expr wanted{&c, c.cast(x, c.dtype("dtype", c.type(x).dtype))};
   Expr y{&c, softmax_like(c, ops::softmax, wanted.value)};
   Expr seen = apply(ops::ne, wanted, -std::numeric_limits<double>::infinity());
-  Expr any = reduce(ops::any, seen, {c.dim("dim", c.type(x).shape.size())}, true);
+  Expr any = reduce(ops::any, seen, {c.dim_or_first("dim", c.type(x).shape.size())}, true);
   return select(any, y, 0.0).value;
 }
 

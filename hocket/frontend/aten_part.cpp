@@ -30,8 +30,8 @@ struct Range {
 
 /// Start and end as Python reads them: from the end when negative, never beyond.
 Range python_range(Call& c, std::int64_t size) {
-  std::int64_t start = c.integer("start", 0), stop = c.integer("end", size);
-  std::int64_t step = c.integer("step", 1);
+  std::int64_t start = c.position("start", 0), stop = c.position("end", size);
+  std::int64_t step = c.position("step", 1);
   if (step < 1) c.refuse(fmt::format("step is {}", step));
   if (start < 0) start += size;
   if (stop < 0) stop += size;
@@ -53,7 +53,7 @@ Returned narrow(Call& c) {
   TensorId x = c.tensor("self");
   const Shape& shape = c.type(x).shape;
   std::int64_t d = c.dim("dim", shape.size());
-  std::int64_t size = shape[static_cast<std::size_t>(d)], start = c.integer("start");
+  std::int64_t size = shape[static_cast<std::size_t>(d)], start = c.position("start", 0);
   if (start < 0) start += size;
   std::int64_t length = c.integer("length");
   if (start < 0 || length < 0 || length > size - start) c.refuse("is out of range");

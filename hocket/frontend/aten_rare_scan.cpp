@@ -37,7 +37,7 @@ struct Scanned {
 Scanned scanned(Call& c) {
   Value x = c.value("self");
   Shape shape = c.type(x).shape;
-  return {shape.empty() ? c.reshape(x, {1}) : x, c.dim("dim", shape.size()), shape};
+  return {shape.empty() ? c.reshape(x, {1}) : x, c.dim_or_first("dim", shape.size()), shape};
 }
 
 /// The last of equals counts, and of NaNs, which win.

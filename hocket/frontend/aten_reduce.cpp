@@ -47,7 +47,7 @@ Value arg_along(Call& c, const Op& op, Value x, std::int64_t dim, bool keep) {
 /// Values and where they stood.
 Returned extreme_dim(Call& c) {
   Value x = c.value("self");
-  std::int64_t d = c.dim("dim", c.type(x).shape.size());
+  std::int64_t d = c.dim_or_first("dim", c.type(x).shape.size());
   bool keep = c.flag("keepdim", false);
   const Op& arg = c.row().op == &ops::max ? ops::argmax : ops::argmin;
   Value where = arg_along(c, arg, x, d, keep);
@@ -60,7 +60,8 @@ Returned extreme_dim(Call& c) {
 Returned arg_extreme(Call& c) {
   Value x = c.value("self");
   bool keep = c.flag("keepdim", false);
-  if (c.has("dim")) return arg_along(c, *c.row().op, x, c.dim("dim", c.type(x).shape.size()), keep);
+  if (c.has("dim"))
+    return arg_along(c, *c.row().op, x, c.dim_or_first("dim", c.type(x).shape.size()), keep);
   std::size_t rank = c.type(x).shape.size();
   Value flat = arg_along(c, *c.row().op, c.reshape(x, {c.type(x).elements()}), 0, false);
   return keep ? c.reshape(flat, Shape(static_cast<std::uint32_t>(rank), 1)) : flat;
@@ -106,7 +107,7 @@ Returned dist(Call& c) {
 
 Returned running(Call& c) {
   Value x = summand(c, c.value("self"));
-  std::int64_t d = c.dim("dim", c.type(x).shape.size());
+  std::int64_t d = c.dim_or_first("dim", c.type(x).shape.size());
   return c.type(x).shape.empty() ? x : c.build(*c.row().op, {x}, {{"dim", d}});
 }
 
@@ -177,7 +178,7 @@ Returned logsumexp(Call& c) {
 
 Returned sort(Call& c) {
   Value x = c.value("self");
-  std::int64_t d = c.dim("dim", c.type(x).shape.size(), -1);
+  std::int64_t d = c.dim_or_first("dim", c.type(x).shape.size(), -1);
   if (c.type(x).shape.empty())
     return std::vector<Value>{x, c.filled({DType::i64, false, {}}, std::int64_t{0})};
   return c.build_all(ops::sort, std::vector<Value>{x},

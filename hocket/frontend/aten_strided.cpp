@@ -102,6 +102,8 @@ SourceValue strided(Call& c, TensorId x, const Ints& flat_dims, const Shape& sha
 SourceValue strided_over_memory(Call& c, TensorId x) {
   Shape shape = to_shape(c.ints("size"));
   Ints strides = c.ints("stride");
+  if (!count_elements(c.ints("size")) || shape.size() != strides.size())
+    c.refuse("strides do not fit the sizes");
   TensorId whole = c.translation().storages.whole(x);
   if (whole != x && !c.has("storage_offset"))
     c.refuse("strides over a view without a storage offset cannot be expressed");

@@ -10,20 +10,16 @@ namespace {
 
 /// Sizes of which one may be -1: what is left.
 Shape completed(Call& c, Ints sizes, std::int64_t elements) {
-  std::int64_t known = 1, unknown = -1;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] != -1)
-      known *= sizes[i];
-    else if (unknown < 0)
-      unknown = static_cast<std::int64_t>(i);
-    else
-      c.refuse("has two sizes of -1");
-  }
-  if (unknown >= 0) {
-    if (known <= 0 || elements % known != 0)
+  auto unknown = std::ranges::find(sizes, -1);
+  if (unknown != sizes.end()) {
+    *unknown = 1;
+    auto known = count_elements(sizes);
+    if (!known || *known == 0 || elements % *known != 0)
       c.refuse(fmt::format("{} elements do not fit {}", elements, dims_text(sizes)));
-    sizes[static_cast<std::size_t>(unknown)] = elements / known;
+    *unknown = elements / *known;
   }
+  if (count_elements(sizes) != elements)
+    c.refuse(fmt::format("{} elements do not fit {}", elements, dims_text(sizes)));
   return to_shape(sizes);
 }
 
@@ -50,8 +46,8 @@ Returned reshape_as(Call& c) { return reshaped(c, c.tensor("self"), c.type("othe
 Returned flatten(Call& c) {
   TensorId x = c.tensor("self");
   const Shape shape = c.type(x).shape;
-  std::int64_t first = c.dim("start_dim", shape.size(), 0),
-               last = c.dim("end_dim", shape.size(), -1);
+  std::int64_t first = c.dim_or_first("start_dim", shape.size(), 0),
+               last = c.dim_or_first("end_dim", shape.size(), -1);
   if (first > last) c.refuse("start_dim is behind end_dim");
   if (shape.empty()) return c.reshape_view(x, {1});
   Shape flat;

@@ -165,8 +165,22 @@ std::int64_t Call::integer(std::string_view name, std::optional<std::int64_t> mi
   if (find(name) == nullptr && missing) return *missing;
   Number n = number(name);
   if (const bool* v = std::get_if<bool>(&n)) return *v ? 1 : 0;
-  if (const std::int64_t* v = std::get_if<std::int64_t>(&n)) return *v;
-  wrong(name, "integer");
+  const std::int64_t* v = std::get_if<std::int64_t>(&n);
+  if (v == nullptr) wrong(name, "integer");
+  return sane(name, *v);
+}
+
+std::int64_t Call::position(std::string_view name, std::int64_t missing) const {
+  if (find(name) == nullptr) return missing;
+  Number n = number(name);
+  const std::int64_t* v = std::get_if<std::int64_t>(&n);
+  if (v == nullptr) wrong(name, "integer");
+  return std::clamp(*v, -largest_size, largest_size);
+}
+
+std::int64_t Call::sane(std::string_view name, std::int64_t v) const {
+  if (v < -largest_size || v > largest_size) refuse(fmt::format("{} has {}, too large", name, v));
+  return v;
 }
 
 bool Call::flag(std::string_view name, std::optional<bool> missing) const {
@@ -191,14 +205,14 @@ DType Call::dtype(std::string_view name, DType missing) const {
 Ints Call::ints(std::string_view name) const {
   const Argument* a = find(name);
   if (a == nullptr) return {};
-  if (const std::int64_t* v = a->as<std::int64_t>()) return {*v};
+  if (const std::int64_t* v = a->as<std::int64_t>()) return {sane(name, *v)};
   const List* list = a->as<List>();
   if (list == nullptr) wrong(name, "list of ints");
   Ints all;
   for (const Argument& item : *list) {
     const std::int64_t* v = item.as<std::int64_t>();
     if (v == nullptr) wrong(name, "list of ints");
-    all.push_back(*v);
+    all.push_back(sane(name, *v));
   }
   return all;
 }
@@ -233,8 +247,13 @@ std::vector<bool> Call::flags(std::string_view name) const {
 
 std::int64_t Call::dim(std::string_view name, std::size_t rank,
                        std::optional<std::int64_t> missing) const {
+  if (rank == 0) refuse(fmt::format("{} of a tensor without dimensions", name));
+  return dim_or_first(name, rank, missing);
+}
+
+std::int64_t Call::dim_or_first(std::string_view name, std::size_t rank,
+                                std::optional<std::int64_t> missing) const {
   std::int64_t d = integer(name, missing);
-  // A tensor of rank 0 counts as one of rank 1 here.
   auto n = static_cast<std::int64_t>(std::max<std::size_t>(1, rank));
   if (d < -n || d >= n)
     refuse(fmt::format("{} is {}, the tensor has {} dimensions", name, d, rank));
@@ -271,13 +290,19 @@ SourceValue Call::reshape_view(TensorId of, const Shape& shape) {
 
 // ---- values
 
+void Call::require_value(Value v) const {
+  if (!v) refuse("has an argument that is no tensor");
+}
+
 Value Call::build(const Op& op, std::initializer_list<Value> inputs,
                   std::initializer_list<Named> attributes) {
+  for (Value v : inputs) require_value(v);
   return op(at(), inputs, attributes);
 }
 
 std::vector<Value> Call::build_all(const Op& op, std::span<const Value> inputs,
                                    std::initializer_list<Named> attributes) {
+  for (Value v : inputs) require_value(v);
   NodeId n =
       graph().add(at(), {.op = &op, .inputs = inputs, .attributes = Attributes(op, attributes)});
   return graph().results(n);
@@ -364,6 +389,7 @@ Value Call::iota(const Type& type, std::int64_t dim) {
 }
 
 Value Call::cast(Value v, DType dtype) {
+  require_value(v);
   return type(v).dtype == dtype ? v : build(ops::cast, {v}, {{"dtype", dtype}});
 }
 

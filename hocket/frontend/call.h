@@ -41,6 +41,9 @@ struct Operand {
   Operand(int n) : number(static_cast<std::int64_t>(n)) {}  // NOLINT(google-explicit-constructor)
 };
 
+/// No size or stride of a source is larger, so that what is computed from two fits 64 bits.
+inline constexpr std::int64_t largest_size = std::int64_t{1} << 40;
+
 class Call;
 
 /// One line of the table: an operator of the source and what makes it out of our ops.
@@ -96,7 +99,11 @@ class Call {
   const SourceNode& node() const { return node_; }
   Translation& translation() { return translation_; }
   Graph& graph() { return translation_.graph; }
-  At at() const { return {translation_.graph, translation_.graph.return_node(), node_.path}; }
+  /// Where this call is built. Hostile sizes would ask for any number of nodes.
+  At at() const {
+    if (++built_ > max_nodes_per_call) refuse("needs too many nodes");
+    return {translation_.graph, translation_.graph.return_node(), node_.path};
+  }
 
   // ---- arguments, by the names of the row
   /// None when it was left out or is null.
@@ -116,6 +123,8 @@ class Call {
   Number number(std::string_view name, std::optional<Number> missing = {}) const;
   double real(std::string_view name, std::optional<double> missing = {}) const;
   std::int64_t integer(std::string_view name, std::optional<std::int64_t> missing = {}) const;
+  /// A place along a dimension as Python writes it: far beyond the end is just beyond.
+  std::int64_t position(std::string_view name, std::int64_t missing) const;
   bool flag(std::string_view name, std::optional<bool> missing = {}) const;
   std::string text(std::string_view name, std::optional<std::string> missing = {}) const;
   DType dtype(std::string_view name, DType missing) const;
@@ -126,6 +135,9 @@ class Call {
   /// A dimension from 0, negative ones counted from the end.
   std::int64_t dim(std::string_view name, std::size_t rank,
                    std::optional<std::int64_t> missing = {}) const;
+  /// The same where the source lets a tensor of rank 0 count as one of rank 1.
+  std::int64_t dim_or_first(std::string_view name, std::size_t rank,
+                            std::optional<std::int64_t> missing = {}) const;
   /// Dimensions, ascending; all of them when left out or empty.
   Ints dims(std::string_view name, std::size_t rank) const;
 
@@ -197,6 +209,9 @@ class Call {
   [[noreturn]] void refuse(const std::string& why) const;
 
  private:
+  static constexpr std::int64_t max_nodes_per_call = 1 << 17;
+  std::int64_t sane(std::string_view name, std::int64_t v) const;
+  void require_value(Value v) const;
   SourceValue resolve(const Argument& a, std::string_view name) const;
   const Argument& required(std::string_view name) const;
   [[noreturn]] void wrong(std::string_view name, std::string_view wanted) const;
@@ -205,6 +220,7 @@ class Call {
   const SourceNode& node_;
   const Row& row_;
   std::vector<std::pair<std::string_view, const Argument*>> arguments_;
+  mutable std::int64_t built_ = 0;
 };
 
 /// The dtype of a binary operation on tensors of these dtypes, neither of rank 0.

@@ -1,7 +1,9 @@
 #include "hocket/frontend/import.h"
 
 #include <algorithm>
+#include <new>
 #include <set>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "hocket/base/error.h"
@@ -168,6 +170,12 @@ class Importer {
       if (node.kind == SourceNode::Kind::call)
         fail("{}: {} ({}): {}", source_.where, where_of(node), node.target, e.what());
       fail("{}: '{}': {}", source_.where, node.name, e.what());
+    } catch (const std::out_of_range&) {
+      fail("{}: {} ({}): a list among its arguments is too short", source_.where, where_of(node),
+           node.target);
+    } catch (const std::bad_alloc&) {
+      fail("{}: {} ({}): needs more memory than there is", source_.where, where_of(node),
+           node.target);
     }
   }
 
@@ -183,14 +191,25 @@ class Importer {
       return;
     }
     if (!node.meta.type) fail("has no tensor type");
+    for (std::int64_t size : node.meta.type->shape)
+      if (size > largest_size) fail("is {}, too large", to_text(*node.meta.type));
     InputInfo info = node.input;
     for (std::string& name : info.names)
       if (!source_names_.insert(name).second) name += "." + node.name;
     Value v = graph_.add_input(*node.meta.type, node.name, std::move(info));
     inputs_[i] = v;
     TensorId t = translation_->storages.fresh(v);
-    if (!node.meta.strides.empty()) translation_->storages.set_strides(t, node.meta.strides);
+    take_strides(t, node.meta);
     value.tensor = t;
+  }
+
+  void take_strides(TensorId t, const Meta& meta) {
+    if (meta.strides.empty()) return;
+    if (meta.strides.size() != meta.type->shape.size())
+      fail("has {} strides for {}", meta.strides.size(), to_text(*meta.type));
+    for (std::int64_t stride : meta.strides)
+      if (stride < -largest_size || stride > largest_size) fail("has a stride of {}", stride);
+    translation_->storages.set_strides(t, meta.strides);
   }
 
   void constant(std::size_t i) {
@@ -326,7 +345,7 @@ class Importer {
       const Type& ours = translation_->storages.type(*v.tensor);
       if (ours != *meta.type)
         fail("gives {}, the file says {}", to_text(ours), to_text(*meta.type));
-      if (!meta.strides.empty()) translation_->storages.set_strides(*v.tensor, meta.strides);
+      take_strides(*v.tensor, meta);
     }
     if (meta.list.size() > v.list.size() && !v.list.empty())
       fail("gives {}, the file says {}", count_of(std::ssize(v.list), "result"), meta.list.size());
