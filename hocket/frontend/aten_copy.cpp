@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hocket/base/error.h"
+#include "hocket/frontend/aten_rare.h"
 #include "hocket/frontend/aten_shape.h"
 
 namespace hocket::frontend {
@@ -163,7 +164,7 @@ Returned constant_pad(Call& c) {
 
 Returned pad(Call& c) {
   if (std::string mode = c.text("mode", "constant"); mode != "constant")
-    c.refuse(fmt::format("pads by mode '{}'", mode));
+    return rare::padded_from_itself(c, mode);
   return constant_pad(c);
 }
 

@@ -106,6 +106,13 @@ Expr operator|(const Expr& a, const Expr& b);
 /// As the source multiplies tensors of any rank: a vector is a row on the left, a column on the
 /// right, and its dimension goes again.
 Value product(Call& c, Value a, Value b, bool transpose_b = false);
+/// One spatial dimension of images that are made larger or smaller.
+struct Resize {
+  std::int64_t dim, in, out;
+  double factor;  ///< as the caller gave it, otherwise 0
+};
+/// From images of shape `in`; the operator's name says how many dimensions.
+std::vector<Resize> resizes(const Call& c, const Ints& in);
 /// f(x), computed wide and rounded once.
 template <class F>
 Value activation(Call& c, F f) {

@@ -49,21 +49,34 @@ std::vector<double> factors(const Call& c, std::size_t spatial) {
   return all;
 }
 
-std::vector<Side> sides(const Call& c, const Ints& in) {
+}  // namespace
+
+std::vector<Resize> resizes(const Call& c, const Ints& in) {
   std::size_t spatial = spatial_dims(c);
   if (in.size() != spatial + 2) c.refuse("wanted a batch of images");
   std::vector<double> factor = factors(c, spatial);
   Ints out = c.ints("output_size");
-  float shift = c.row().target.find("exact") != std::string_view::npos ? 0.5F : 0.0F;
-  std::vector<Side> all;
+  if (!out.empty() && out.size() != spatial) c.refuse("output_size does not fit the images");
+  std::vector<Resize> all;
   for (std::size_t i = 0; i < spatial; ++i) {
     std::int64_t from = in[i + 2];
     std::int64_t to =
         out.empty() ? static_cast<std::int64_t>(static_cast<double>(from) * factor[i]) : out.at(i);
     if (from < 1 || to < 1) c.refuse("an image without elements");
-    float scale = factor[i] > 0 ? static_cast<float>(1.0 / factor[i])
-                                : static_cast<float>(from) / static_cast<float>(to);
-    all.push_back({static_cast<std::int64_t>(i + 2), from, to, scale, shift});
+    all.push_back({static_cast<std::int64_t>(i + 2), from, to, factor[i]});
+  }
+  return all;
+}
+
+namespace {
+
+std::vector<Side> sides(const Call& c, const Ints& in) {
+  float shift = c.row().target.find("exact") != std::string_view::npos ? 0.5F : 0.0F;
+  std::vector<Side> all;
+  for (const Resize& r : resizes(c, in)) {
+    float scale = r.factor > 0 ? static_cast<float>(1.0 / r.factor)
+                               : static_cast<float>(r.in) / static_cast<float>(r.out);
+    all.push_back({r.dim, r.in, r.out, scale, shift});
   }
   return all;
 }

@@ -69,6 +69,7 @@ std::span<const Row> index_rows();
 std::span<const Row> foreach_rows();
 std::span<const Row> optimizer_rows();
 std::span<const Row> collective_rows();
+std::span<const Row> rare_rows();
 
 /// What lasts from one call to the next.
 struct Translation {

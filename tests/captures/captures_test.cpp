@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 /// Folders with a step or a model, of the repository and, where it exists, of the further data.
 std::vector<std::string> sources() {
-  std::vector<std::string> all;
+  std::vector<std::string> all{HOCKET_SOURCE_DIR "/examples/mlp"};
   for (const fs::path& root : {fs::path(HOCKET_SOURCE_DIR) / "tests/data", fs::path(HOCKET_DATA)})
     for (const char* kind : {"captures", "pt2"}) {
       if (!fs::exists(root / kind)) continue;
@@ -31,7 +31,7 @@ std::vector<std::string> sources() {
 
 std::string test_name(const testing::TestParamInfo<std::string>& info) {
   fs::path path(info.param);
-  bool ours = info.param.find("tests/data") != info.param.npos;
+  bool ours = !info.param.starts_with(HOCKET_DATA);
   std::string name = path.parent_path().filename().string() + "_" + path.filename().string();
   name += ours ? "" : "_further";
   std::ranges::replace_if(

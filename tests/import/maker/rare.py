@@ -93,6 +93,81 @@ def others():
     c.op("logcumsumexp", aten.logcumsumexp.default, x, 1)
 
 
+def image_forms():
+    c = case("pad_modes", "aten.pad by each mode, negative pads among them")
+    x = c.input("x", c.randn(2, 4, 5))
+    for mode in ("reflect", "replicate", "circular"):
+        c.op(mode, aten.pad.default, x, [2, 1, 0, 3], mode, exact=True)
+        c.op(f"{mode}_cut", aten.pad.default, x, [-1, 2], mode, exact=True)
+
+    c = case("resample_forms", "linear interpolation in one and three dims, of bf16, by factors; grids that reach far out")
+    v, t = c.input("v", c.randn(2, 3, 5)), c.input("t", c.randn(1, 2, 2, 3, 4))
+    c.op("linear1d", aten.upsample_linear1d.vec, v, None, False, [1.7])
+    c.op("linear1d_one", aten.upsample_linear1d.default, v, [1], True)
+    c.op("linear1d_backward", aten.upsample_linear1d_backward.default, c.input("dv", c.randn(2, 3, 8)), [8], [2, 3, 5], False, 1.7)
+    c.op("trilinear3d", aten.upsample_trilinear3d.vec, t, [5, 2, 6], True, None)
+    c.op("trilinear3d_backward", aten.upsample_trilinear3d_backward.default, c.input("dt", c.randn(1, 2, 5, 2, 6)), [5, 2, 6], [1, 2, 2, 3, 4], False)
+    c.op("bf16", aten.upsample_bilinear2d.vec, c.input("b", c.randn(1, 2, 3, 3, dtype=torch.bfloat16)), [5, 4], False, None)
+    x, grid = c.input("x", c.randn(2, 3, 4, 5)), c.input("grid", c.randn(2, 3, 6, 2) * 3)
+    for mode in (0, 1):
+        for padding in (0, 1, 2):
+            for aligned in (False, True):
+                c.op(f"grid_{mode}_{padding}_{aligned}", aten.grid_sampler_2d.default, x, grid, mode, padding, aligned)
+
+    c = case("im2col_forms", "im2col and col2im with dilation, of one image, of bf16")
+    y = c.op("im2col", aten.im2col.default, c.input("x", c.randn(3, 7, 6)), [2, 3], [2, 1], [1, 2], [1, 2])
+    c.op("col2im", aten.col2im.default, y, [7, 6], [2, 3], [2, 1], [1, 2], [1, 2])
+    c.op("col2im_bf16", aten.col2im.default, c.input("b", c.randn(1, 8, 9, dtype=torch.bfloat16)), [4, 4], [2, 2], [1, 1], [0, 0], [1, 1])
+
+
+def other_forms():
+    c = case("scan_forms", "running maxima with ties, NaN, ints and bools; logcumsumexp with infinities; no dims")
+    inf, nan = float("inf"), float("nan")
+    x = c.input("x", torch.tensor([[1.0, 3.0, 3.0, 2.0, 3.0, nan, 4.0, nan], [-inf, -inf, 0.0, -0.0, 1.0, inf, inf, 2.0]]))
+    i, b = c.input("i", c.randint(0, 4, (3, 7))), c.input("b", c.randint(0, 2, (5,), torch.bool))
+    zero = c.input("zero", c.randn())
+    for name in ("cummax", "cummin"):
+        target = getattr(aten, name).default
+        for n, v in (("floats", x), ("ints", i), ("bools", b), ("zero", zero)):
+            c.op(f"{name}_{n}", target, v, -1)
+    c.op("logcumsumexp", aten.logcumsumexp.default, x, 1)
+    c.op("logcumsumexp_zero", aten.logcumsumexp.default, zero, 0)
+    c.op("logcumsumexp_long", aten.logcumsumexp.default, c.input("long", c.randn(37, 2) * 20), 0)
+    c.op("logcumsumexp_bf16", aten.logcumsumexp.default, c.input("bf16", c.randn(2, 5, dtype=torch.bfloat16)), 1)
+
+    c = case("distance_forms", "distances of batches and of many pairs, in other norms")
+    a, b = c.input("a", c.randn(2, 1, 4, 3)), c.input("b", c.randn(5, 6, 3))
+    m = c.input("m", c.randn(9, 3))
+    for p in (0.0, 1.0, 2.0, 3.0, float("inf")):
+        c.op(f"cdist_{p:g}", aten._cdist_forward.default, a, b, p, None)
+        c.op(f"pdist_{p:g}", aten._pdist_forward.default, m, p)
+
+    c = case("bag_forms", "bags without elements, padding, weights of samples, last offsets; all results of maxima; backward")
+    w, ids = c.input("w", c.randn(7, 3)), c.input("ids", torch.tensor([1, 4, 4, 0, 5, 2, 4]))
+    offsets = c.input("offsets", torch.tensor([0, 2, 2, 6, 7]))
+    weights, g = c.input("weights", c.randn(7)), c.input("g", c.randn(5, 3))
+    for mode, n in enumerate(("sum", "mean", "max")):
+        c.op(f"{n}_padding", aten._embedding_bag.default, w, ids, offsets, False, mode, False, None, False, 4, only=[0])
+        c.op(f"{n}_last", aten._embedding_bag.default, w, ids, offsets, False, mode, False, None, True, only=[0])
+        r = c.call(f"{n}_all", aten._embedding_bag.default, w, ids, offsets, False, mode)
+        results = [c.get(f"{n}_{i}", r, i) for i in range(4)]
+        c.out(*(results if mode == 2 else results[:3] if mode == 1 else results[:1]))
+        bag = c.input(f"{n}_bag", torch.tensor([0, 0, 2, 2, 2, 2, 3]))
+        size = c.input(f"{n}_size", torch.tensor([2, 0, 4, 1, 0]))
+        c.op(f"{n}_backward", aten._embedding_bag_dense_backward.default, g, ids, bag, size, results[3], 7, False, mode, None)
+    c.op("weighted", aten._embedding_bag.default, w, ids, offsets, False, 0, False, weights, only=[0])
+    c.op("weighted_backward", aten._embedding_bag_dense_backward.default, g, ids, bag, size, results[3], 7, False, 0, weights, 4)
+
+    c = case("mask_and_norm_forms", "masked_scatter that broadcasts; weight norms along the last dim, and of bf16")
+    m, s = c.input("m", torch.tensor([True, False, True])), c.input("s", c.randn(3, 3))
+    c.op("masked_scatter", aten.masked_scatter.default, c.input("x", c.randn(2, 3)), m, s, exact=True)
+    v, g, dw = c.input("v", c.randn(2, 3, 4)), c.input("g", c.rand(1, 1, 4)), c.input("dw", c.randn(2, 3, 4))
+    r = c.op("last", aten._weight_norm_interface.default, v, g, 2)
+    c.op("last_backward", aten._weight_norm_interface_backward.default, dw, v, g, c.get("norms", r, 1), 2)
+    b, h = c.input("b", c.randn(3, 4, dtype=torch.bfloat16)), c.input("h", c.rand(3, 1, dtype=torch.bfloat16))
+    c.op("bf16", aten._weight_norm_interface.default, b, h, 0)
+
+
 def dynamic():
     def refusal(name, target, *args):
         c = Case(f"refuse_{name}", f"{target}: a shape or a number that depends on values")
@@ -126,5 +201,7 @@ def make():
     pads()
     upsampling()
     others()
+    image_forms()
+    other_forms()
     dynamic()
     item()
