@@ -38,8 +38,6 @@ class Table {
     std::size_t dot = target.rfind('.');  // space.name.overload
     if (dot == target.npos) return {};
     std::string_view name = target.substr(0, dot), overload = target.substr(dot);
-    if (name.ends_with("_copy"))
-      return {find_plain(name.substr(0, name.size() - 5), overload), copied};
     if (name.ends_with('_'))
       return {find_plain(name.substr(0, name.size() - 1), overload), in_place};
     if (overload == ".out") {
@@ -48,17 +46,24 @@ class Table {
     }
     if (overload.ends_with("_out"))
       return {find_plain(name, overload.substr(0, overload.size() - 4)), out};
+    if (name.ends_with("_copy"))
+      return {find_plain(name.substr(0, name.size() - 5), overload), copied};
     return {};
   }
 
  private:
   const Row* find_plain(std::string_view name, std::string_view overload) const {
-    // In-place forms take their tensor for granted where the others name it.
+    // In-place forms take their tensor for granted where the others name it, forms with `out` the
+    // word for dimensions.
     std::vector<std::string> overloads{std::string(overload)};
     if (overload == ".Tensor") overloads.insert(overloads.end(), {".default", ".Tensor_Tensor"});
     if (overload == ".Scalar") overloads.emplace_back(".Tensor_Scalar");
+    if (overload == ".IntList") overloads.emplace_back(".dim_IntList");
+    if (overload == ".int") overloads.emplace_back(".dim_int");
     for (const std::string& o : overloads)
       if (auto it = index_.find(std::string(name) + o); it != index_.end()) return it->second;
+    // What is written somewhere is copied in any case.
+    if (name.ends_with("_copy")) return find_plain(name.substr(0, name.size() - 5), overload);
     return nullptr;
   }
 

@@ -213,6 +213,14 @@ def fused_adagrad():
     c.call("steps", aten._foreach_add_.Scalar, t, 1)
     c.call("adagrad", aten._fused_adagrad_.default, p, g, s, t, lr=0.1, lr_decay=0.5, weight_decay=0.1, eps=1e-3, maximize=False)
     c.out(*p)
+    options = dict(lr=0.1, lr_decay=0.0, weight_decay=0.0, eps=1e-3, maximize=True)
+    for name in ("skipped", "scaled"):
+        scale = c.input(f"{name}_scale", torch.tensor(4.0))
+        found = c.input(f"{name}_inf", torch.tensor(float(name == "skipped")))
+        r = c.call(name, aten._fused_adagrad.default, p, g, s, t, grad_scale=scale, found_inf=found, **options)
+        for i in range(4):
+            new = c.get(f"{name}_{i}", r, i)
+            c.out(*[c.get(f"{name}_{i}_{j}", new, j) for j in range(len(p))])
 
 
 def loss_scaling():
@@ -226,6 +234,31 @@ def loss_scaling():
     c.call("unscale", aten._amp_foreach_non_finite_check_and_unscale_.default, g, found, inverse)
     c.call("update", aten._amp_update_scale_.default, scale, growth, found, 2.0, 0.5, 2)
     c.out(*g, found)
+    old = [c.call(f"old_{i}", aten.mul.Scalar, t, 3) for i, t in enumerate(g)]
+    r = c.call("unscaled", aten._amp_foreach_non_finite_check_and_unscale.default, old, found, inverse)
+    new = c.get("unscaled_0", r, 0)
+    c.out(*[c.get(f"unscaled_0_{i}", new, i) for i in range(len(g))], c.get("unscaled_1", r, 1))
+    r = c.call("updated", aten._amp_update_scale.default, scale, growth, found, 2.0, 0.5, 2)
+    c.out(c.get("updated_0", r, 0), c.get("updated_1", r, 1))
+
+
+def with_out():
+    c = Case("ops_out", "forms with out=: written there, seen by views of it, in its dtype", iterations=2)
+    p = c.state("bufs_1", c.randn(2, 3), "buffer")
+    x, y = c.input("x", lambda k, r: c.randn(2, 3)), c.input("y", c.randn(2, 3))
+    row = c.call("row", aten.select.int, p, 0, 1)
+    c.out(c.call("sub", aten.sub.out, x, y, alpha=2, out=p), c.call("twice", aten.mul.Scalar, row, 2))
+    wide = c.call("wide", aten.full.default, [2, 3], 0.0, dtype=torch.float64)
+    c.out(c.call("atan2", aten.atan2.out, x, y, out=wide))
+    line = c.call("line", aten.empty.memory_format, [2])
+    c.out(c.call("sum", aten.sum.IntList_out, x, [1], out=line), c.call("power", aten.pow.Tensor_Scalar_out, x, 2, out=like(c, "e0", x)))
+    c.out(c.call("clamp", aten.clamp.out, x, -0.5, 0.5, out=like(c, "e1", x)))
+    c.out(c.call("cat", aten.cat.out, [x, y], 1, out=c.call("e2", aten.empty.memory_format, [2, 6])))
+    c.out(c.call("view_copy", aten.view_copy.out, x, [3, 2], out=c.call("e3", aten.empty.memory_format, [3, 2])))
+
+
+def like(c, name, x):
+    return c.call(name, aten.empty_like.default, x)
 
 
 def make():
@@ -235,3 +268,4 @@ def make():
     fused_sgd()
     fused_adagrad()
     loss_scaling()
+    with_out()
