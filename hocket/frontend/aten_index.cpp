@@ -107,6 +107,7 @@ Returned gather(Call& c) {
 /// Only as much of the source as the index covers is used.
 Value covering(Call& c, Value source, const Shape& shape) {
   if (c.type(source).shape.empty()) source = c.reshape(source, {1});
+  if (c.type(source).shape.size() != shape.size()) c.refuse("source and index differ in rank");
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (c.type(source).shape[d] != shape[d])
       source = c.slice(source, static_cast<std::int64_t>(d), 0, shape[d]);

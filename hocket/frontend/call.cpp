@@ -409,7 +409,10 @@ Value Call::broadcast(Value v, const Shape& shape) {
 
 Value Call::slice(Value v, std::int64_t dim, std::int64_t start, std::int64_t stop,
                   std::int64_t step) {
+  require_value(v);
   const Shape& shape = type(v).shape;
+  if (dim < 0 || dim >= std::ssize(shape))
+    refuse(fmt::format("takes a part of dimension {} of {}", dim, to_text(type(v))));
   Ints starts(shape.size(), 0), stops(shape.begin(), shape.end()), steps;
   auto d = static_cast<std::size_t>(dim);
   starts[d] = start;
