@@ -88,7 +88,8 @@ Value line(Call& c) {
   Value up = c.pointwise(ops::add, {c.pointwise(ops::mul, {i, by}), start});
   Value back = c.pointwise(ops::sub, {static_cast<double>(steps - 1), i});
   Value down = c.pointwise(ops::sub, {end, c.pointwise(ops::mul, {back, by})});
-  Value first = c.pointwise(ops::lt, {i, static_cast<double>(steps / 2)});
+  std::int64_t half = steps / 2;
+  Value first = c.pointwise(ops::lt, {i, static_cast<double>(half)});
   return c.build(ops::select, {first, up, down});
 }
 

@@ -67,7 +67,8 @@ Call::Call(Translation& translation, const SourceNode& node, const Row& row)
     if (!known && (is_placement(name) || argument.none() || argument.as<Ignored>() != nullptr))
       continue;
     if (!known) refuse(fmt::format("argument '{}' is not supported", name));
-    if (std::ranges::any_of(arguments_, [&](const auto& a) { return a.first == name; }))
+    std::string_view key = name;
+    if (std::ranges::any_of(arguments_, [&](const auto& a) { return a.first == key; }))
       refuse(fmt::format("argument '{}' is given twice", name));
     arguments_.emplace_back(name, &argument);
   }
