@@ -197,7 +197,7 @@ TEST(Capture, ReadsTheRecordedSteps) {
       ++found;
     }
   }
-  if (found == 0) GTEST_SKIP() << "no data in " HOCKET_DATA;
+  EXPECT_GT(found, 0) << "no data in " HOCKET_DATA;
 }
 
 }  // namespace

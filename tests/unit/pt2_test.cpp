@@ -267,7 +267,6 @@ TEST(Pt2, RefusesGraphsThatAreNotSound) {
 
 TEST(Pt2, ReadsTheSavedModels) {
   namespace fs = std::filesystem;
-  if (!fs::is_directory(HOCKET_DATA "/pt2")) GTEST_SKIP() << "no data in " HOCKET_DATA;
   for (const auto& entry : fs::directory_iterator(HOCKET_DATA "/pt2")) {
     std::string folder = entry.path();
     if (!fs::exists(folder + "/model.pt2")) continue;

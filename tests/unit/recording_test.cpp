@@ -229,7 +229,6 @@ Program stand_in(const Source& source, std::size_t outputs) {
 
 TEST(Recording, ReadsTheRecordedSteps) {
   namespace fs = std::filesystem;
-  if (!fs::is_directory(HOCKET_DATA "/captures")) GTEST_SKIP() << "no data in " HOCKET_DATA;
   for (const auto& entry : fs::directory_iterator(HOCKET_DATA "/captures")) {
     std::string folder = entry.path();
     if (!fs::exists(folder + "/graph.json")) continue;

@@ -174,7 +174,6 @@ TEST(Safetensors, ABoolIsZeroOrOne) {
 }
 
 TEST(Safetensors, ReadsTheRecordedFiles) {
-  if (!fs::is_directory(HOCKET_DATA)) GTEST_SKIP() << "no data in " HOCKET_DATA;
   int found = 0;
   for (const auto& file : fs::recursive_directory_iterator(HOCKET_DATA)) {
     if (file.path().extension() != ".safetensors") continue;
@@ -182,7 +181,7 @@ TEST(Safetensors, ReadsTheRecordedFiles) {
     for (const auto& [name, type] : tensors.types()) EXPECT_EQ(tensors.load(name).type(), type);
     ++found;
   }
-  if (found == 0) GTEST_SKIP() << "no data in " HOCKET_DATA;
+  EXPECT_GT(found, 0) << "no data in " HOCKET_DATA;
 }
 
 }  // namespace
