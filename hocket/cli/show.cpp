@@ -45,10 +45,7 @@ std::string statistics(const std::string& source, const Program& program) {
       for (Value v : g[n].inputs) bytes += g.type(v).bytes();
     }
     text += fmt::format("{}: {}, {:.4g} Gflop a step\n", g.name(),
-                        count_of(std::ssize(g.inputs()) > 0 ? static_cast<std::int64_t>(g.size())
-                                                            : static_cast<std::int64_t>(g.size()),
-                                 "node"),
-                        flops / 1e9);
+                        count_of(static_cast<std::int64_t>(g.size()), "node"), flops / 1e9);
     for (const auto& [kind, all] : states)
       text += fmt::format("  {} {} state, {}\n", all.first, name(kind),
                           size_text(static_cast<double>(all.second)));
