@@ -19,7 +19,8 @@ double now() {
 }
 
 std::unique_ptr<Backend> make_backend(const RunOptions& options) {
-  if (options.threads < 1 || options.threads > 1024) fail("--threads {}", options.threads);
+  if (options.threads < 1 || options.threads > 1024)
+    fail("--threads {}: wanted 1 to 1024", options.threads);
   if (options.backend == "reference") return nullptr;
   if (options.backend == "library") return std::make_unique<Library>(options.threads);
   std::vector<std::string_view> known{"reference", "library"};
@@ -30,7 +31,7 @@ std::unique_ptr<Backend> make_backend(const RunOptions& options) {
 int ranks_to_run(const Program& program, const RunOptions& options) {
   int world = program.world->ranks();
   std::int64_t wanted = options.ranks.value_or(world);
-  if (wanted < 1 || wanted > max_ranks) fail("--ranks {}", wanted);
+  if (wanted < 1 || wanted > max_ranks) fail("--ranks {}: wanted 1 to {}", wanted, max_ranks);
   if (world > 1 && wanted != world)
     fail("--ranks {}: the source is for {}", wanted, count_of(world, "rank"));
   return static_cast<int>(wanted);

@@ -109,8 +109,8 @@ TEST_F(RecordingTest, WithoutFilesThereIsNothing) {
   read();
   files_.expected = "";
   EXPECT_TRUE(read_recording(program_, files_).expected.empty());
-  EXPECT_EQ(message_of([&] { read_recording(program_, {.state = files_.state}); }),
-            "batches: no values for inputs");
+  Recording state_alone = read_recording(program_, {.state = files_.state});
+  EXPECT_TRUE(state_alone.has_values() && state_alone.batches.empty());
   EXPECT_EQ(message_of([&] { read_recording(program_, {.batches = files_.batches}); }),
             "state: no value for state 'w' of rank 0");
 }
@@ -201,8 +201,7 @@ TEST_F(RecordingTest, AModelSavedWithOneBatch) {
   EXPECT_EQ(first(r.expected[0][0][1]), 1);
   EXPECT_EQ(message_of([&] { read_recording(program_, {}, files_.batches, ""); }),
             "state: no value for state 'w' of rank 0");
-  EXPECT_EQ(message_of([&] { read_recording(program_, state, "", ""); }),
-            "inputs: no values for inputs");
+  EXPECT_TRUE(read_recording(program_, state, "", "").batches.empty());
   auto with = [&](const std::string& name) {
     write_safetensors(files_.batches, {{"in0", filled(1)}, {"in1", filled(2)}, {name, filled(1)}});
     std::string message = message_of([&] { read_recording(program_, state, files_.batches, ""); });
