@@ -157,7 +157,8 @@ struct Story {
   int ranks, calls, culprit, at;
   Fault fault;
 
-  void run(InProcess& world, int rank, std::atomic<int>& running) const {
+  void run(InProcess& world, int rank, std::atomic<int>& running,
+           std::atomic<double>& stopped) const {
     // Memory first: it must outlive the groups.
     std::deque<std::vector<float>> memory;
     std::vector<int> first{0, 1}, list(static_cast<std::size_t>(ranks));
@@ -167,6 +168,7 @@ struct Story {
     std::deque<Work> works;
     for (int i = 0; i < calls; ++i) {
       if (rank == culprit && i == at) {
+        stopped = now();
         if (fault == Fault::throws) throw std::runtime_error("struck");
         while (running > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
@@ -197,14 +199,14 @@ std::string tell(const Story& story) {
   InProcess world(story.ranks, {.deadline = deadline});
   std::atomic<int> running{story.ranks};
   std::vector<double> seconds(static_cast<std::size_t>(story.ranks));
-  double start = now();
+  std::atomic<double> stopped{now()};
   auto messages = run_ranks(world, [&](int rank) {
     auto ended = [&] {
-      seconds[static_cast<std::size_t>(rank)] = now() - start;
+      seconds[static_cast<std::size_t>(rank)] = now() - stopped;
       --running;
     };
     try {
-      story.run(world, rank, running);
+      story.run(world, rank, running, stopped);
     } catch (...) {
       ended();
       throw;
@@ -218,7 +220,13 @@ std::string tell(const Story& story) {
     if (took > deadline + 1) return fmt::format("rank {} took {:.2f} s", rank, took);
     auto has = [&](std::string_view part) { return m.find(part) != std::string::npos; };
     bool collective = has(" on channel ") && has("of group \"");
-    bool names = has(fmt::format("rank {} ", story.culprit));
+    // `rank 1 `, or one of `ranks 1, 2 `.
+    auto listed = m.find("ranks ");
+    bool names =
+        has(fmt::format("rank {} ", story.culprit)) ||
+        (listed != std::string::npos &&
+         m.substr(listed, m.find(" did not") - listed).find(std::to_string(story.culprit)) !=
+             std::string::npos);
     bool why = has("struck") || has("did not come within 0.2 s") || has(" left");
     if (!collective || !names || !why) return fmt::format("rank {} was told '{}'", rank, m);
   }
