@@ -1,5 +1,5 @@
 #pragma once
-// The two errors of the house: one the user can fix, one that is ours.
+// The errors of the house: one the user can fix, one of a run that failed, one that is ours.
 
 #include <fmt/core.h>
 
@@ -15,6 +15,12 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A run that failed: a rank, a deadline, calls of ranks that do not match. The program may be right.
+class RunError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// A broken promise inside hocket itself.
 class InternalError : public std::logic_error {
  public:
@@ -24,6 +30,11 @@ class InternalError : public std::logic_error {
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
   throw Error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <class... Args>
+[[noreturn]] void run_fail(fmt::format_string<Args...> format, Args&&... args) {
+  throw RunError(fmt::format(format, std::forward<Args>(args)...));
 }
 
 template <class... Args>

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "hocket/base/element.h"
 #include "hocket/base/error.h"
 #include "hocket/base/json_writer.h"
 #include "hocket/base/text.h"
 #include "hocket/cli/verbs.h"
 #include "hocket/driver/digest.h"
-#include "hocket/ops/element.h"
 
 namespace hocket::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "hocket/base/element.h"
 #include "hocket/base/float16.h"
-#include "hocket/ops/element.h"
 
 namespace hocket {
 namespace {

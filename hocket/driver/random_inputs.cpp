@@ -1,6 +1,6 @@
 #include "hocket/driver/random_inputs.h"
 
-#include "hocket/ops/element.h"
+#include "hocket/base/element.h"
 #include "hocket/ops/philox.h"
 
 namespace hocket {

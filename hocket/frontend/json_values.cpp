@@ -4,9 +4,9 @@
 #include <limits>
 #include <span>
 
+#include "hocket/base/element.h"
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
-#include "hocket/ops/element.h"
 
 namespace hocket::frontend {
 namespace {

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <span>
 
+#include "hocket/base/element.h"
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/frontend/json_values.h"
-#include "hocket/ops/element.h"
 
 namespace hocket::frontend {
 namespace {

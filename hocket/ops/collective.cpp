@@ -4,9 +4,9 @@
 #include <cstring>
 #include <numeric>
 
+#include "hocket/base/element.h"
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
-#include "hocket/ops/element.h"
 #include "hocket/ops/infer.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"

@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "hocket/base/element.h"
 #include "hocket/base/error.h"
-#include "hocket/ops/element.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"
 

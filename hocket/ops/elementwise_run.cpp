@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "hocket/ops/element.h"
+#include "hocket/base/element.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/scalar.h"
 

@@ -1,8 +1,8 @@
 // Random numbers. The key (seed, offset) is an operand: no hidden generator, and element i of a
 // draw depends on seed, offset and i alone.
 
+#include "hocket/base/element.h"
 #include "hocket/base/error.h"
-#include "hocket/ops/element.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"
 #include "hocket/ops/philox.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "hocket/base/element.h"
 #include "hocket/base/error.h"
-#include "hocket/ops/element.h"
 #include "hocket/ops/infer.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"

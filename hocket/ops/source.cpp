@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "hocket/base/element.h"
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/ir/world.h"
 #include "hocket/ops/constant.h"
-#include "hocket/ops/element.h"
 #include "hocket/ops/infer.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"

@@ -1,6 +1,6 @@
 #include "hocket/ops/strided.h"
 
-#include "hocket/ops/element.h"
+#include "hocket/base/element.h"
 
 namespace hocket {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "hocket/base/element.h"
 #include "hocket/ops/constant.h"
-#include "hocket/ops/element.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/regions.h"

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "hocket/base/element.h"
 #include "hocket/base/error.h"
 #include "hocket/driver/load.h"
 #include "hocket/driver/run.h"
-#include "hocket/ops/element.h"
 
 namespace hocket {
 namespace {

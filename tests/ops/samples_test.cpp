@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "hocket/base/element.h"
 #include "hocket/base/error.h"
 #include "hocket/base/file.h"
 #include "hocket/base/text.h"
@@ -18,7 +19,6 @@
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
-#include "hocket/ops/element.h"
 #include "hocket/ops/expand.h"
 #include "hocket/ops/ops.h"
 #include "hocket/ops/philox.h"

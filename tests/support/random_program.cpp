@@ -7,9 +7,9 @@
 #include <functional>
 #include <limits>
 
+#include "hocket/base/element.h"
 #include "hocket/codegen/reference/interpret.h"
 #include "hocket/ops/constant.h"
-#include "hocket/ops/element.h"
 #include "hocket/ops/ops.h"
 
 namespace hocket::testing {

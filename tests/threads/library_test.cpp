@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <thread>
 
+#include "hocket/base/element.h"
 #include "hocket/base/error.h"
 #include "hocket/codegen/reference/interpret.h"
 #include "hocket/ir/parse.h"
-#include "hocket/ops/element.h"
 #include "hocket/ops/ops.h"
 
 namespace hocket {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "hocket/base/element.h"
 #include "hocket/base/json_writer.h"
 #include "hocket/frontend/json_values.h"
-#include "hocket/ops/element.h"
 #include "support/message.h"
 
 namespace hocket::frontend {

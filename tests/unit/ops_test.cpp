@@ -6,10 +6,10 @@
 #include <limits>
 #include <set>
 
+#include "hocket/base/element.h"
 #include "hocket/codegen/reference/interpret.h"
 #include "hocket/ir/parse.h"
 #include "hocket/ops/constant.h"
-#include "hocket/ops/element.h"
 #include "hocket/ops/scalar.h"
 #include "hocket/ops/work.h"
 

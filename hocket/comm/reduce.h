@@ -1,0 +1,17 @@
+#pragma once
+// The arithmetic of reductions.
+
+#include <cstdint>
+#include <span>
+
+#include "hocket/comm/process_group.h"
+
+namespace hocket::comm {
+
+/// Combines `count` elements of all operands in their order, in the accumulate dtype, rounds once
+/// and writes the outcome to every result. A result may be one of the operands, but not overlap
+/// one otherwise. Where two different NaNs meet, either may be left.
+void reduce_elements(DType dtype, Reduce reduce, std::span<const void* const> operands,
+                     std::span<void* const> results, std::int64_t count);
+
+}  // namespace hocket::comm
