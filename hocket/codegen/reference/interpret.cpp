@@ -133,61 +133,19 @@ class Meetings {
   std::map<std::pair<std::int64_t, std::vector<int>>, std::unique_ptr<Meeting>> meetings_;
 };
 
-/// The value of a `constant` that stands in the program's table, none for other nodes.
-const Tensor* named_constant(const Program& program, const Node& node) {
-  if (node.op != &ops::constant) return nullptr;
-  auto it = program.constants.find(node.attr<std::string>("ref"));
-  return it == program.constants.end() ? nullptr : &it->second;
-}
-
-std::vector<Tensor> run_region(const Program& program, const Graph& region,
-                               std::vector<Tensor> inputs, int rank, const RunInstead& instead);
-
-/// A node whose results depend on its operands alone.
-std::vector<Tensor> run_pure(const Program& program, const Graph& g, NodeId n,
-                             std::vector<Tensor> operands, int rank, const RunInstead& instead) {
-  if (g[n].region) return run_region(program, *g[n].region, std::move(operands), rank, instead);
-  if (const Tensor* named = named_constant(program, g[n])) return {*named};
-  return evaluate(g, n, operands, rank, instead);
-}
-
-std::vector<Tensor> run_region(const Program& program, const Graph& region,
-                               std::vector<Tensor> inputs, int rank, const RunInstead& instead) {
-  std::vector<Tensor> values(region.value_bound());
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    values[region.inputs()[i].value.index] = std::move(inputs[i]);
-  for (NodeId n : region.nodes()) {
-    std::vector<Tensor> operands;
-    for (Value v : region[n].inputs) operands.push_back(values[v.index]);
-    std::vector<Tensor> results = run_pure(program, region, n, std::move(operands), rank, instead);
-    for (std::uint32_t i = 0; i < results.size(); ++i)
-      values[region.result(n, i).index] = std::move(results[i]);
-  }
-  std::vector<Tensor> outputs;
-  for (const Output& o : region.outputs()) outputs.push_back(values[o.value.index]);
-  return outputs;
-}
-
 /// One rank: its place in its graph and the values alive there.
 class Rank {
  public:
-  Rank(const Program& program, const Graph& g, int rank, const std::vector<Tensor>& inputs,
-       Meetings& meetings, const InterpretOptions& options)
-      : program_(program),
-        graph_(g),
+  Rank(const Program& program, int rank, const std::vector<Tensor>& inputs, Meetings& meetings,
+       const InterpretOptions& options)
+      : graph_(program.graph_of(rank)),
+        frame_(program, graph_, rank, inputs, {options.keep_values, options.backend}),
         rank_(rank),
         meetings_(meetings),
         options_(options),
-        at_(g.first_node()),
-        values_(g.value_bound()),
-        readers_(g.value_bound()) {
-    for (std::uint32_t i = 1; i < g.value_bound(); ++i)
-      readers_[i] = static_cast<std::uint32_t>(g.uses(Value{i}).size());
+        at_(graph_.first_node()) {
     if (static_cast<std::size_t>(rank) < options.preset.size())
       preset_ = &options.preset[static_cast<std::size_t>(rank)];
-    if (Backend* backend = options.backend; backend != nullptr)
-      instead_ = [backend](KernelCall& call) { return backend->run(call); };
-    take_inputs(inputs);
   }
 
   bool done() const { return at_ == graph_.return_node(); }
@@ -202,19 +160,7 @@ class Rank {
     return moved;
   }
 
-  RankResult result() {
-    RankResult r;
-    for (const Output& o : graph_.outputs()) r.outputs.push_back(values_[o.value.index]);
-    for (const Input& in : graph_.inputs()) {
-      Value next = in.state ? graph_.next(in.value) : Value{};
-      r.state.push_back(!in.state ? Tensor{} : next ? values_[next.index] : initial_[in.value]);
-    }
-    if (options_.keep_values)
-      for (std::uint32_t i = 1; i < values_.size(); ++i)
-        if (values_[i]) r.values.emplace(Value{i}, values_[i]);
-    r.peak_bytes = peak_;
-    return r;
-  }
+  RankResult result() const { return frame_.result(); }
 
   std::string stuck() const {
     std::string where = fmt::format("rank {} waits in {}", rank_, graph_.describe(at_));
@@ -224,39 +170,6 @@ class Rank {
   }
 
  private:
-  void take_inputs(const std::vector<Tensor>& inputs) {
-    auto specs = graph_.inputs();
-    if (inputs.size() != specs.size())
-      fail("rank {}: {} inputs given, graph {} wants {}", rank_, inputs.size(), graph_.name(),
-           specs.size());
-    for (std::size_t i = 0; i < specs.size(); ++i) {
-      Value v = specs[i].value;
-      if (specs[i].state && specs[i].kind == StateKind::forwarded)
-        fail("input %{}: forwarded state exists only between phases; run the phases instead",
-             graph_.name(v));
-      if (!inputs[i] || inputs[i].type() != graph_.type(v))
-        fail("rank {}: input %{} is {}, wanted {}", rank_, graph_.name(v),
-             inputs[i] ? to_text(inputs[i].type()) : "missing", to_text(graph_.type(v)));
-      if (specs[i].state) initial_[v] = inputs[i];
-      define(v, inputs[i]);
-    }
-  }
-
-  void define(Value v, Tensor t) {
-    if (readers_[v.index] == 0 && !options_.keep_values) return;
-    const Type& type = graph_.type(v);
-    live_ += type.pending ? 0 : type.bytes();
-    peak_ = std::max(peak_, live_);
-    values_[v.index] = std::move(t);
-  }
-
-  void release(Value v) {
-    if (--readers_[v.index] > 0 || options_.keep_values) return;
-    const Type& type = graph_.type(v);
-    live_ -= type.pending ? 0 : type.bytes();
-    values_[v.index] = Tensor{};
-  }
-
   bool all_known(NodeId n) const {
     if (preset_ == nullptr || graph_[n].result_count == 0) return false;
     return std::ranges::all_of(graph_.results(n), [&](Value v) { return preset_->contains(v); });
@@ -269,7 +182,8 @@ class Rank {
     if (all_known(at_)) {
       for (Value v : graph_.results(at_)) results.push_back(preset_->at(v));
     } else if (node.op->starts || node.op == &ops::barrier) {
-      if (blocking_ == nullptr) blocking_ = &meetings_.join(graph_, at_, rank_, operands(node));
+      if (blocking_ == nullptr)
+        blocking_ = &meetings_.join(graph_, at_, rank_, frame_.operands(at_));
       if (node.op->starts) {
         for (std::uint32_t i = 0; i < node.result_count; ++i)
           arriving_[graph_.result(at_, i)] = {blocking_, i};
@@ -282,7 +196,7 @@ class Rank {
       for (Value v : node.inputs) {
         auto known = arriving_.find(v);
         if (known == arriving_.end()) {  // a value given beforehand
-          results.push_back(values_[v.index]);
+          results.push_back(frame_.value(v));
           continue;
         }
         auto [meeting, index] = known->second;
@@ -294,39 +208,22 @@ class Rank {
       }
       blocking_ = nullptr;
     } else {
-      results = run_pure(program_, graph_, at_, operands(node), rank_, instead_);
+      results = frame_.run(at_);
     }
     if (options_.hook) options_.hook(rank_, graph_, at_, results);
-    for (std::uint32_t i = 0; i < node.result_count; ++i) define(graph_.result(at_, i), results[i]);
-    for (Value v : node.inputs) release(v);
+    frame_.finish(at_, std::move(results));
     return true;
   }
 
-  /// A value that is read here for the last time is handed over, so that a kernel may reuse its
-  /// bytes.
-  std::vector<Tensor> operands(const Node& node) {
-    std::vector<Tensor> list;
-    for (Value v : node.inputs) {
-      bool last = readers_[v.index] == 1 && !options_.keep_values;
-      list.push_back(last ? std::move(values_[v.index]) : values_[v.index]);
-    }
-    return list;
-  }
-
-  const Program& program_;
   const Graph& graph_;
+  Frame frame_;
   int rank_;
   Meetings& meetings_;
   const InterpretOptions& options_;
-  RunInstead instead_;
   const std::unordered_map<Value, Tensor>* preset_ = nullptr;
   NodeId at_;
-  std::vector<Tensor> values_;
-  std::vector<std::uint32_t> readers_;
-  std::unordered_map<Value, Tensor> initial_;
   std::unordered_map<Value, std::pair<Meeting*, std::uint32_t>> arriving_;
   Meeting* blocking_ = nullptr;
-  std::int64_t live_ = 0, peak_ = 0;
 };
 
 }  // namespace
@@ -341,7 +238,7 @@ std::vector<RankResult> interpret(const Program& program,
   ranks.reserve(count);
   for (std::size_t r = 0; r < count; ++r) {
     auto rank = static_cast<int>(r);
-    ranks.emplace_back(program, program.graph_of(rank), rank, inputs[r], meetings, options);
+    ranks.emplace_back(program, rank, inputs[r], meetings, options);
   }
   for (bool moved = true; moved;) {
     moved = false;

@@ -8,8 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "hocket/codegen/backend.h"
-#include "hocket/ir/program.h"
+#include "hocket/codegen/reference/frame.h"
 
 namespace hocket {
 
@@ -24,14 +23,6 @@ struct InterpretOptions {
   /// Runs what it can, the plain kernels the rest; not owned. One serves all ranks here, because
   /// they share a thread.
   Backend* backend = nullptr;
-};
-
-struct RankResult {
-  std::vector<Tensor> outputs;  ///< in the order of Graph::outputs()
-  std::vector<Tensor>
-      state;  ///< by input: what the next iteration starts from; empty for other inputs
-  std::unordered_map<Value, Tensor> values;  ///< with keep_values
-  std::int64_t peak_bytes = 0;  ///< most bytes of values alive at once; a view counts like a copy
 };
 
 /// Runs every rank until it ends or waits for another, in turn. `inputs[rank]` has a tensor for
