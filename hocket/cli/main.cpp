@@ -68,7 +68,10 @@ struct Arguments {
         "line; 3 the run failed; 4 a bug in hocket.");
 
     run_verb = app.add_subcommand("run", "runs a step on its ranks and says what came out");
-    run_verb->add_option("SRC", run_options.source, "the step to run")->required();
+    run_verb
+        ->add_option("SRC", run_options.sources,
+                     "the step to run; several .hkt files: one for each rank")
+        ->required();
     run_verb->add_option("--passes", run_options.passes, "passes to run first")
         ->capture_default_str();
     run_verb
@@ -77,6 +80,19 @@ struct Arguments {
         ->capture_default_str();
     run_verb->add_option("--threads", run_options.threads, "compute threads of each rank")
         ->capture_default_str();
+    run_verb
+        ->add_option("--comm", run_options.comm,
+                     "in_process: ranks are threads that run at once; in_order: one after the "
+                     "other, to compare with")
+        ->capture_default_str();
+    run_verb->add_option("--link", run_options.link,
+                         "emulate a slower link between ranks: BANDWIDTH,LATENCY as 10Gbps,20us");
+    run_verb
+        ->add_option("--deadline", run_options.deadline,
+                     "seconds that a rank waits for others before the run fails")
+        ->capture_default_str();
+    run_verb->add_option("--trace", run_options.trace,
+                         "write what happened when as JSON for ui.perfetto.dev");
     run_verb->add_option("--ranks", run_options.ranks,
                          "how many ranks; default: as many as the source is for");
     run_verb->add_option("--iters", run_options.iterations,
@@ -90,7 +106,11 @@ struct Arguments {
     run_verb->footer(
         "Ends with the digest of all outputs and of the state that is left: equal digests, equal "
         "bits.\n"
-        "With --check it exits with 1 when a value is wrong, and names the worst tensor.");
+        "With --check it exits with 1 when a value is wrong, and names the worst tensor. A rank "
+        "that "
+        "fails,\nwaits too long or calls something else than the others ends all ranks: exit 3, "
+        "and "
+        "the first cause.\ndocs/runtime.md says how ranks run and how to read the times.");
 
     import_verb = app.add_subcommand("import", "turns a source into a program as text");
     import_verb->add_option("SRC", import_options.source, "the source to read")->required();
@@ -183,6 +203,9 @@ int main(int argc, char** argv) {
   } catch (const hocket::Error& e) {
     fmt::print(stderr, "hocket: {}\n", e.what());
     return 2;
+  } catch (const hocket::RunError& e) {
+    fmt::print(stderr, "hocket: {}\n", e.what());
+    return 3;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "hocket: out of memory\n");
     return 2;

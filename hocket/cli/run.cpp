@@ -1,6 +1,6 @@
 #include "hocket/driver/run.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,10 +8,12 @@
 
 #include "hocket/base/element.h"
 #include "hocket/base/error.h"
+#include "hocket/base/file.h"
 #include "hocket/base/json_writer.h"
 #include "hocket/base/text.h"
 #include "hocket/cli/verbs.h"
 #include "hocket/driver/digest.h"
+#include "hocket/report/perfetto.h"
 
 namespace hocket::cli {
 namespace {
@@ -65,9 +67,13 @@ void write_remarks(JsonWriter& json, const Step& step, const RunReport& report) 
   json.end_array();
 }
 
+std::string source_text(const RunVerb& verb) {
+  return fmt::format("{}", fmt::join(verb.sources, " "));
+}
+
 std::string to_json(const RunVerb& verb, const Step& step, const RunReport& report) {
   JsonWriter json;
-  json.begin_object().field("source", verb.source).field("ranks", report.ranks);
+  json.begin_object().field("source", source_text(verb)).field("ranks", report.ranks);
   json.field("iterations", report.iterations).field("passes", verb.passes);
   json.field("backend", report.numerics);
   json.field("digest", report.digest).field("state_digest", report.state_digest);
@@ -103,7 +109,12 @@ std::string to_json(const RunVerb& verb, const Step& step, const RunReport& repo
     json.field(p.pass, seconds);
   }
   json.end_object();
-  json.field("step_seconds", report.step_seconds).field("peak_bytes", report.peak_bytes);
+  json.field("step_seconds", report.step_seconds);
+  if (report.times)
+    json.field("compute_seconds", report.times->compute)
+        .field("communication_seconds", report.times->communication)
+        .field("exposed_seconds", report.times->exposed);
+  json.field("peak_bytes", report.peak_bytes);
   write_outputs(json, report);
   write_remarks(json, step, report);
   return json.end_object().take() + "\n";
@@ -128,6 +139,10 @@ std::string to_table(const Step& step, const RunReport& report) {
     if (shown == 0) text += fmt::format(" {}", count_of(std::ssize(report.output_names), "output"));
     text += "\n";
   }
+  if (report.times)
+    text += fmt::format("compute {:.2f} ms, communication {:.2f} ms, exposed {:.2f} ms\n",
+                        report.times->compute * 1e3, report.times->communication * 1e3,
+                        report.times->exposed * 1e3);
   text += fmt::format("step {:.2f} ms, import {:.1f} ms, {}\n", report.step_seconds * 1e3,
                       step.import_seconds * 1e3, report.numerics);
   text += fmt::format("digest {}\n", report.digest);
@@ -153,14 +168,19 @@ int run(const RunVerb& verb) {
     options.iterations = verb.iterations;
     options.random_inputs = verb.random_inputs;
     options.check = verb.check;
+    options.comm = verb.comm;
+    options.deadline = verb.deadline;
+    if (!verb.link.empty()) options.link = comm::parse_link(verb.link);
+    options.trace = !verb.trace.empty();
     bool terminal = isatty(fileno(stderr)) != 0 && !verb.quiet;
     if (terminal)
       options.progress = [](std::int64_t k, std::int64_t of) {
         fmt::print(stderr, "\riteration {} of {}\x1b[K", k + 1, of);
       };
-    Step step = load_step(verb.source);
+    Step step = load_step(verb.sources);
     RunReport report = hocket::run(step, options);
     if (terminal) fmt::print(stderr, "\r\x1b[K");
+    if (report.trace) write_file(verb.trace, to_perfetto(*report.trace));
     bool wrong = report.check && !report.check->ok;
     if (verb.json) print(to_json(verb, step, report));
     if (!verb.json && !verb.quiet) {
@@ -170,11 +190,11 @@ int run(const RunVerb& verb) {
     }
     if (wrong && (verb.json || verb.quiet)) fmt::print(stderr, "{}", to_text(*report.check));
     return wrong ? 1 : 0;
-  } catch (const Error& e) {
+  } catch (const std::runtime_error& e) {  // Error and RunError
     if (verb.json)
       print(JsonWriter()
                 .begin_object()
-                .field("source", verb.source)
+                .field("source", source_text(verb))
                 .field("error", e.what())
                 .end_object()
                 .take() +

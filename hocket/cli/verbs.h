@@ -27,10 +27,12 @@ struct CheckVerb {
 int check(const CheckVerb& options);
 
 struct RunVerb {
-  std::string source;
+  std::vector<std::string> sources;
   std::string passes = "default";
   std::string backend = "library";
   int threads = 1;
+  std::string comm = "in_process", link, trace;
+  double deadline = 60;
   std::optional<std::int64_t> ranks, iterations;
   std::optional<std::uint64_t> random_inputs;
   bool check = false, json = false, quiet = false;

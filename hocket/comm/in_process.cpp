@@ -255,4 +255,6 @@ void InProcess::fail(int rank, std::exception_ptr cause) {
   }
 }
 
+std::optional<int> InProcess::first_failed() const { return world_->first_failed(); }
+
 }  // namespace hocket::comm

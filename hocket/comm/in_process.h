@@ -38,6 +38,8 @@ class InProcess {
   std::unique_ptr<ProcessGroup> all(int rank);
   /// From any thread. The first one counts.
   void fail(int rank, std::exception_ptr cause);
+  /// Whose failure was the first; none while all is well.
+  std::optional<int> first_failed() const;
 
  private:
   std::shared_ptr<World> world_;

@@ -54,7 +54,10 @@ std::shared_ptr<Group> World::group(const std::string& name, const std::vector<i
 void World::fail(int rank, const std::string& cause) {
   {
     std::lock_guard lock(mutex_);
-    if (failure_.empty()) failure_ = fmt::format("rank {} failed: {}", rank, cause);
+    if (!first_failed_) {
+      first_failed_ = rank;
+      failure_ = fmt::format("rank {} failed: {}", rank, cause);
+    }
     failed.store(true);
   }
   for (auto& r : ranks) r->bell.ring();
@@ -63,6 +66,11 @@ void World::fail(int rank, const std::string& cause) {
 std::string World::failure() {
   std::lock_guard lock(mutex_);
   return failure_;
+}
+
+std::optional<int> World::first_failed() {
+  std::lock_guard lock(mutex_);
+  return first_failed_;
 }
 
 void World::ring(const Lane& lane, int but) {

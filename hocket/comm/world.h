@@ -57,12 +57,14 @@ struct World {
   void fail(int rank, const std::string& cause);
   /// `rank 1 failed: ...`.
   std::string failure();
+  std::optional<int> first_failed();
   void ring(const Lane& lane, int but);
   void ring(const Group& group);
 
  private:
   std::mutex mutex_;
   std::string failure_;
+  std::optional<int> first_failed_;
   std::map<std::pair<std::string, std::vector<int>>, std::shared_ptr<Group>> groups_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/file.h"
+#include "hocket/base/text.h"
 #include "hocket/frontend/capture.h"
 #include "hocket/frontend/import.h"
 #include "hocket/frontend/pt2.h"
@@ -128,9 +129,70 @@ Step load_any(const std::string& source, bool values) {
   return step;
 }
 
+/// The tables of one rank, out of its own file.
+void take_rank(frontend::Recording& all, frontend::Recording& one, std::size_t rank) {
+  auto take = [&](auto& to, auto& from) {
+    to.resize(rank);
+    to.push_back(from.empty() ? typename std::decay_t<decltype(to)>::value_type{}
+                              : std::move(from[rank]));
+  };
+  if (!one.state.empty()) take(all.state, one.state);
+  if (!one.final_state.empty()) take(all.final_state, one.final_state);
+  auto take_iterations = [&](auto& to, auto& from) {
+    if (rank > 0 && to.size() != from.size())
+      fail("rank {}: {} recorded, rank 0 has {}", rank, count_of(std::ssize(from), "iteration"),
+           to.size());
+    to.resize(from.size());
+    for (std::size_t k = 0; k < from.size(); ++k) take(to[k], from[k]);
+  };
+  take_iterations(all.batches, one.batches);
+  take_iterations(all.expected, one.expected);
+}
+
+/// One text for each rank: the graph that this rank runs there, under one roof.
+Step join_ranks(const std::vector<std::string>& sources) {
+  Step all;
+  auto ranks = std::ssize(sources);
+  for (std::size_t r = 0; r < sources.size(); ++r) {
+    const std::string& source = sources[r];
+    if (!source.ends_with(".hkt"))
+      fail("{}: one of several sources, wanted a .hkt for each rank", source);
+    Step one = load_any(source, true);
+    if (one.program.world->ranks() != ranks)
+      fail("{}: is for {}, {} files were given", source,
+           count_of(one.program.world->ranks(), "rank"), ranks);
+    if (r == 0) {
+      all.source = source;
+      all.program.world = one.program.world;
+    } else if (*one.program.world != *all.program.world) {
+      fail("{}: has another mesh or other groups than {}", source, sources[0]);
+    }
+    auto rank = static_cast<int>(r);
+    Graph& g = all.program.graphs.emplace_back(one.program.graph_of(rank));
+    g.set_world(all.program.world);
+    g.set_ranks({rank});
+    g.set_name(fmt::format("rank{}", r));
+    for (auto& [name, tensor] : one.program.constants) {
+      const auto& [known, added] = all.program.constants.emplace(name, tensor);
+      if (!added && !same_bits(known->second, tensor))
+        fail("{}: the constant {} differs from that of another rank", source, shown(name));
+    }
+    take_rank(all.recording, one.recording, r);
+    all.nodes += one.nodes;
+    all.collectives += one.collectives;
+    all.import_seconds += one.import_seconds;
+  }
+  return all;
+}
+
 }  // namespace
 
 Step load_step(const std::string& source) { return load_any(source, true); }
+
+Step load_step(const std::vector<std::string>& sources) {
+  if (sources.size() == 1) return load_step(sources[0]);
+  return join_ranks(sources);
+}
 
 Program load(const std::string& source) { return load_any(source, false).program; }
 

@@ -23,6 +23,8 @@ struct Step {
 /// Reads a `.hkt` text (`-`: from standard input), a capture (`graph.json` or its folder) or an
 /// archive (`model.pt2` or its folder). Errors start with the path.
 Step load_step(const std::string& source);
+/// Several texts: one for each rank, of the same world. Nobody has checked that they fit together.
+Step load_step(const std::vector<std::string>& sources);
 /// The same without the values.
 Program load(const std::string& source);
 

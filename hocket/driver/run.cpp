@@ -10,6 +10,7 @@
 #include "hocket/codegen/reference/interpret.h"
 #include "hocket/driver/digest.h"
 #include "hocket/driver/random_inputs.h"
+#include "hocket/runtime/ranks.h"
 
 namespace hocket {
 namespace {
@@ -18,13 +19,24 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::unique_ptr<Backend> make_backend(const RunOptions& options) {
-  if (options.threads < 1 || options.threads > 1024)
-    fail("--threads {}: wanted 1 to 1024", options.threads);
+/// Makes backends, one for each rank; nothing for the plain kernels.
+std::function<std::unique_ptr<Backend>()> backend_maker(const RunOptions& options) {
+  int threads = options.threads;
+  if (threads < 1 || threads > 1024) fail("--threads {}: wanted 1 to 1024", threads);
   if (options.backend == "reference") return nullptr;
-  if (options.backend == "library") return std::make_unique<Library>(options.threads);
+  if (options.backend == "library") return [threads] { return std::make_unique<Library>(threads); };
   std::vector<std::string_view> known{"reference", "library"};
   fail("unknown backend '{}'{}", options.backend, nearest_hint(options.backend, known));
+}
+
+bool in_order(const RunOptions& options) {
+  if (options.comm == "in_process") return false;
+  std::vector<std::string_view> known{"in_process", "in_order"};
+  if (options.comm != "in_order")
+    fail("unknown transport '{}'{}", options.comm, nearest_hint(options.comm, known));
+  if (options.link || options.trace)
+    fail("--comm in_order: there is no time in it, so no --link and no --trace");
+  return true;
 }
 
 /// Copies of a program for one rank may be run side by side; any other has its own number.
@@ -56,38 +68,71 @@ void require_values(const Step& step) {
              in.state ? "its state" : "its inputs");
 }
 
+/// All ranks, in whatever way they run.
+class Crew {
+ public:
+  Crew(const Program& program, int ranks, const RunOptions& options)
+      : program_(program), copies_(program.world->ranks() == 1 && ranks > 1) {
+    auto make = backend_maker(options);
+    if (!(options.deadline > 0)) fail("--deadline {}: wanted more than 0 s", options.deadline);
+    if (!in_order(options)) {
+      ranks_.emplace(program,
+                     RanksOptions{ranks, options.deadline, options.link, make, options.trace});
+      return;
+    }
+    if (make) backend_ = make();
+    interpret_.backend = backend_.get();
+  }
+
+  std::vector<RankResult> step(std::span<const std::vector<Tensor>> inputs) {
+    if (ranks_) return ranks_->step(inputs);
+    if (!copies_) return interpret(program_, inputs, interpret_);
+    std::vector<RankResult> all;
+    for (const std::vector<Tensor>& mine : inputs)
+      all.push_back(std::move(interpret(program_, std::span(&mine, 1), interpret_)[0]));
+    return all;
+  }
+
+  const Ranks* ranks() const { return ranks_ ? &*ranks_ : nullptr; }
+  std::string numerics() const {
+    if (ranks_) return ranks_->numerics();
+    return backend_ ? backend_->numerics() : "reference: plain kernels";
+  }
+
+ private:
+  const Program& program_;
+  bool copies_;
+  std::optional<Ranks> ranks_;
+  std::unique_ptr<Backend> backend_;
+  InterpretOptions interpret_;
+};
+
 class Loop {
  public:
-  Loop(const Step& step, const Program& program, int ranks, const RunOptions& options)
-      : recording_(step.recording),
-        program_(program),
-        ranks_(ranks),
-        copies_(program.world->ranks() == 1 && ranks > 1),
-        backend_(make_backend(options)) {
-    interpret_.backend = backend_.get();
+  Loop(const Step& step, const Program& program, int ranks, Crew& crew)
+      : recording_(step.recording), program_(program), crew_(crew) {
+    copies_ = program.world->ranks() == 1 && ranks > 1;
     for (int r = 0; r < ranks; ++r) {
-      auto inputs = graph(r).inputs();
-      state_.emplace_back(inputs.size());
+      state_.emplace_back(graph(r).inputs().size());
       if (!recording_.state.empty()) state_.back() = recording_.state[static_cast<std::size_t>(r)];
     }
   }
 
   std::vector<std::vector<Tensor>> step(std::int64_t k) {
-    std::vector<std::vector<Tensor>> inputs;
-    for (int r = 0; r < ranks_; ++r) {
-      std::vector<Tensor> mine = std::move(state_[static_cast<std::size_t>(r)]);
-      auto specs = graph(r).inputs();
+    // What the last step left, and this one's batch.
+    std::vector<std::vector<Tensor>> inputs = std::move(state_);
+    for (std::size_t r = 0; r < inputs.size(); ++r) {
+      auto specs = graph(static_cast<int>(r)).inputs();
       for (std::size_t i = 0; i < specs.size(); ++i)
         if (!specs[i].state)
-          mine[i] = recording_.batches[static_cast<std::size_t>(k) % recording_.batches.size()]
-                                      [static_cast<std::size_t>(r)][i];
-      inputs.push_back(std::move(mine));
+          inputs[r][i] =
+              recording_.batches[static_cast<std::size_t>(k) % recording_.batches.size()][r][i];
     }
-    std::vector<RankResult> results = interpret_all(std::move(inputs));
+    std::vector<RankResult> results = crew_.step(inputs);
     std::vector<std::vector<Tensor>> outputs;
-    for (int r = 0; r < ranks_; ++r) {
-      RankResult& mine = results[static_cast<std::size_t>(r)];
-      state_[static_cast<std::size_t>(r)] = std::move(mine.state);
+    state_.clear();
+    for (RankResult& mine : results) {
+      state_.push_back(std::move(mine.state));
       outputs.push_back(std::move(mine.outputs));
       peak_ = std::max(peak_, mine.peak_bytes);
     }
@@ -96,27 +141,14 @@ class Loop {
 
   std::vector<std::vector<Tensor>> state() { return state_; }
   std::int64_t peak() const { return peak_; }
-  std::string numerics() const {
-    return backend_ ? backend_->numerics() : "reference: plain kernels";
-  }
 
  private:
   const Graph& graph(int r) const { return program_.graph_of(copies_ ? 0 : r); }
 
-  std::vector<RankResult> interpret_all(std::vector<std::vector<Tensor>> inputs) {
-    if (!copies_) return interpret(program_, inputs, interpret_);
-    std::vector<RankResult> all;
-    for (std::vector<Tensor>& mine : inputs)
-      all.push_back(std::move(interpret(program_, std::span(&mine, 1), interpret_)[0]));
-    return all;
-  }
-
   const frontend::Recording& recording_;
   const Program& program_;
-  int ranks_;
+  Crew& crew_;
   bool copies_;
-  std::unique_ptr<Backend> backend_;
-  InterpretOptions interpret_;
   std::vector<std::vector<Tensor>> state_;
   std::int64_t peak_ = 0;
 };
@@ -160,6 +192,23 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+/// Seconds by iteration, of the slowest rank for each kind of time.
+struct Seconds {
+  std::vector<double> step, compute, communication, exposed;
+
+  void add(double whole, const Ranks* ranks) {
+    step.push_back(whole);
+    if (ranks == nullptr) return;
+    StepTimes most;
+    for (const StepTimes& t : ranks->times())
+      most = {std::max(most.compute, t.compute), std::max(most.communication, t.communication),
+              std::max(most.exposed, t.exposed)};
+    compute.push_back(most.compute);
+    communication.push_back(most.communication);
+    exposed.push_back(most.exposed);
+  }
+};
+
 }  // namespace
 
 RunReport run(Step step, const RunOptions& options) {
@@ -182,16 +231,22 @@ RunReport run(Step step, const RunOptions& options) {
   report.compile_seconds = now() - start;
   count(program, report);
 
-  Loop loop(step, program, report.ranks, options);
-  report.numerics = loop.numerics();
-  std::vector<double> seconds;
+  Crew crew(program, report.ranks, options);
+  Loop loop(step, program, report.ranks, crew);
+  report.numerics = crew.numerics();
+  Seconds seconds;
   for (std::int64_t k = 0; k < report.iterations; ++k) {
     if (options.progress) options.progress(k, report.iterations);
     double begin = now();
     report.outcome.outputs.push_back(loop.step(k));
-    if (k > 0 || report.iterations == 1) seconds.push_back(now() - begin);
+    // The first one warms up.
+    if (k > 0 || report.iterations == 1) seconds.add(now() - begin, crew.ranks());
   }
-  report.step_seconds = median(std::move(seconds));
+  report.step_seconds = median(seconds.step);
+  if (crew.ranks() != nullptr)
+    report.times = {median(seconds.compute), median(seconds.communication),
+                    median(seconds.exposed)};
+  if (options.trace) report.trace = crew.ranks()->trace();
   report.outcome.state = loop.state();
   report.peak_bytes = loop.peak();
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "hocket/base/trace.h"
+#include "hocket/comm/link.h"
 #include "hocket/driver/check.h"
 #include "hocket/driver/compile.h"
 #include "hocket/driver/load.h"
@@ -21,6 +23,12 @@ struct RunOptions {
   std::optional<std::int64_t> iterations = {};
   std::optional<std::uint64_t> random_inputs = {};
   bool check = false;
+  /// "in_process": ranks are threads that run at once; "in_order": all in one thread, in turn, by
+  /// the interpreter, which is what everything else is compared with.
+  std::string comm = "in_process";
+  double deadline = 60;                 ///< seconds that a rank waits for others at most
+  std::optional<comm::Link> link = {};  ///< emulated between ranks in one process
+  bool trace = false;
   /// Called before each iteration.
   std::function<void(std::int64_t iteration, std::int64_t of)> progress = nullptr;
 };
@@ -43,11 +51,14 @@ struct RunReport {
   std::int64_t nodes = 0, collectives = 0;
   std::vector<Bucket> buckets;
   double compile_seconds = 0;
-  double step_seconds = 0;  ///< median over iterations after the first
+  double step_seconds = 0;         ///< median over iterations after the first
+  std::optional<StepTimes> times;  ///< the same, of the slowest rank in each; unknown in order
+  std::optional<Trace> trace;
   std::int64_t peak_bytes = 0;
 };
 
-/// Compiles the step's program and runs it. Error when the options do not fit the step.
+/// Compiles the step's program and runs it. Error when the options do not fit the step, RunError
+/// when a rank fails, waits too long or calls something else than the others.
 RunReport run(Step step, const RunOptions& options);
 
 }  // namespace hocket

@@ -1,0 +1,61 @@
+#pragma once
+// What happened when, on every rank and lane: written by whoever runs a program or predicts it.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hocket {
+
+/// What a span is about: a node of a graph.
+struct TraceLabel {
+  std::string name;  ///< `%y`
+  std::string op;
+  std::string path;  ///< of the module it came from
+};
+
+enum class SpanKind : std::uint8_t {
+  kernel,    ///< compute lane: a node is computed
+  start,     ///< compute lane: a transfer is handed over
+  progress,  ///< compute lane: arithmetic for a transfer in flight
+  wait,      ///< compute lane: nothing to do before a transfer has ended
+  transfer,  ///< lane of a group: bytes on the way
+};
+
+/// Seconds are of the steady clock.
+struct Span {
+  SpanKind kind = SpanKind::kernel;
+  std::uint32_t lane = 0;   ///< index in RankTrace::lanes
+  std::uint32_t label = 0;  ///< index in RankTrace::labels
+  std::int64_t iteration = 0;
+  double begin = 0, end = 0;
+  double bytes = 0;        ///< of a transfer: through this rank's link
+  std::int64_t call = -1;  ///< the transfer that it belongs to, a number of its rank
+};
+
+struct RankTrace {
+  std::vector<std::string> lanes = {"compute"};  ///< behind the compute lane, one for each group
+  std::vector<TraceLabel> labels;
+  std::vector<Span> spans;  ///< of each lane in the order of their ends
+  struct Step {
+    double begin = 0, end = 0;
+  };
+  std::vector<Step> steps;  ///< by iteration
+};
+
+struct Trace {
+  std::vector<RankTrace> ranks;
+};
+
+/// Seconds of one rank in one iteration.
+struct StepTimes {
+  double compute = 0;        ///< union of kernels
+  double communication = 0;  ///< union of transfers
+  double exposed = 0;        ///< the compute lane sat in a wait
+};
+
+/// Of the spans of one iteration. O(n log n).
+StepTimes step_times(std::span<const Span> spans);
+
+}  // namespace hocket

@@ -1,0 +1,138 @@
+#include "hocket/report/perfetto.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "hocket/base/json_writer.h"
+
+namespace hocket {
+namespace {
+
+// Of the iterations; lanes of spans follow.
+constexpr std::int64_t steps_thread = 0;
+
+std::int64_t thread_of(const Span& s) { return 1 + static_cast<std::int64_t>(s.lane); }
+
+class Writer {
+ public:
+  explicit Writer(double origin) : origin_(origin) {
+    json_.begin_object().key("traceEvents").begin_array();
+  }
+
+  void name(std::int64_t rank, std::string_view what, std::int64_t thread, std::string_view text) {
+    json_.begin_object().field("ph", "M").field("name", what).field("pid", rank);
+    json_.field("tid", thread).key("args").begin_object().field("name", text).end_object();
+    json_.end_object();
+    // Lanes stand in their order, not in that of their names.
+    if (what != "thread_name") return;
+    json_.begin_object().field("ph", "M").field("name", "thread_sort_index").field("pid", rank);
+    json_.field("tid", thread).key("args").begin_object().field("sort_index", thread).end_object();
+    json_.end_object();
+  }
+
+  void slice(std::int64_t rank, const RankTrace& trace, const Span& s) {
+    static constexpr std::string_view kinds[] = {"kernel", "start", "progress", "wait", "transfer"};
+    const TraceLabel& label = trace.labels[s.label];
+    begin_event("X", rank, thread_of(s), s.begin);
+    std::string title = label.op;
+    if (s.kind == SpanKind::start) title = "start " + title;
+    if (s.kind == SpanKind::progress) title = "help " + title;
+    json_.field("dur", micros(s.end - s.begin)).field("name", title);
+    json_.field("cat", kinds[static_cast<std::size_t>(s.kind)]).key("args").begin_object();
+    if (!label.name.empty()) json_.field("node", label.name);
+    if (!label.path.empty()) json_.field("module", label.path);
+    if (s.kind == SpanKind::transfer) json_.field("bytes", s.bytes);
+    json_.field("iteration", s.iteration).end_object().end_object();
+  }
+
+  void step(std::int64_t rank, std::size_t k, const RankTrace::Step& s) {
+    begin_event("X", rank, steps_thread, s.begin);
+    json_.field("dur", micros(s.end - s.begin)).field("name", fmt::format("iteration {}", k));
+    json_.field("cat", "iteration").end_object();
+  }
+
+  /// `phase`: s begins an arrow, t passes through, f ends it. It is tied to the slice around it.
+  void arrow(std::string_view phase, std::int64_t rank, std::int64_t id, const Span& s) {
+    begin_event(phase, rank, thread_of(s), (s.begin + s.end) / 2);
+    json_.field("id", id).field("name", "transfer").field("cat", "flow");
+    if (phase != "s") json_.field("bp", "e");
+    json_.end_object();
+  }
+
+  std::string take() {
+    return json_.end_array().field("displayTimeUnit", "ms").end_object().take() + "\n";
+  }
+
+ private:
+  void begin_event(std::string_view phase, std::int64_t rank, std::int64_t thread, double at) {
+    json_.begin_object().field("ph", phase).field("pid", rank).field("tid", thread);
+    json_.field("ts", micros(at - origin_));
+  }
+  /// To the nanosecond: more digits are noise.
+  static double micros(double seconds) { return std::round(seconds * 1e9) / 1e3; }
+
+  JsonWriter json_;
+  double origin_;
+};
+
+/// Where a transfer was started, carried, awaited and first read.
+struct Journey {
+  const Span *start = nullptr, *transfer = nullptr, *wait = nullptr, *reader = nullptr;
+};
+
+void draw_arrows(Writer& writer, std::int64_t rank, std::int64_t first_id, const RankTrace& trace) {
+  std::vector<Journey> journeys;
+  for (const Span& s : trace.spans) {
+    if (s.call < 0) continue;
+    auto call = static_cast<std::size_t>(s.call);
+    if (journeys.size() <= call) journeys.resize(call + 1);
+    auto set = [&s](const Span*& place) { place = place == nullptr ? &s : place; };
+    if (s.kind == SpanKind::start) set(journeys[call].start);
+    if (s.kind == SpanKind::transfer) set(journeys[call].transfer);
+    if (s.kind == SpanKind::wait) set(journeys[call].wait);
+    if (s.kind == SpanKind::kernel) set(journeys[call].reader);
+  }
+  for (std::size_t i = 0; i < journeys.size(); ++i) {
+    const Journey& j = journeys[i];
+    const Span* stops[] = {j.start, j.transfer, j.wait, j.reader};
+    std::int64_t id = first_id + static_cast<std::int64_t>(i);
+    const Span* last = nullptr;
+    for (const Span* s : stops) last = s != nullptr ? s : last;
+    if (j.start == nullptr || last == j.start) continue;
+    for (const Span* s : stops)
+      if (s != nullptr) writer.arrow(s == j.start ? "s" : s == last ? "f" : "t", rank, id, *s);
+  }
+}
+
+}  // namespace
+
+std::string to_perfetto(const Trace& trace) {
+  double origin = std::numeric_limits<double>::infinity();
+  for (const RankTrace& r : trace.ranks)
+    if (!r.steps.empty()) origin = std::min(origin, r.steps[0].begin);
+  Writer writer(std::isfinite(origin) ? origin : 0);
+  std::int64_t first_id = 0;
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    const RankTrace& mine = trace.ranks[r];
+    auto rank = static_cast<std::int64_t>(r);
+    writer.name(rank, "process_name", steps_thread, fmt::format("rank {}", r));
+    writer.name(rank, "thread_name", steps_thread, "iterations");
+    for (std::size_t i = 0; i < mine.lanes.size(); ++i)
+      writer.name(rank, "thread_name", 1 + static_cast<std::int64_t>(i),
+                  i == 0 ? mine.lanes[i] : fmt::format("group {}", mine.lanes[i]));
+    for (std::size_t k = 0; k < mine.steps.size(); ++k) writer.step(rank, k, mine.steps[k]);
+    std::int64_t calls = 0;
+    for (const Span& s : mine.spans) {
+      writer.slice(rank, mine, s);
+      calls = std::max(calls, s.call + 1);
+    }
+    draw_arrows(writer, rank, first_id, mine);
+    first_id += calls;
+  }
+  return writer.take();
+}
+
+}  // namespace hocket

@@ -1,0 +1,71 @@
+#pragma once
+// One rank: walks its graph, computes, starts and awaits transfers, and notes what happened when.
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "hocket/base/trace.h"
+#include "hocket/codegen/reference/frame.h"
+#include "hocket/comm/process_group.h"
+#include "hocket/runtime/in_flight.h"
+
+namespace hocket {
+
+/// For the one thread that is this rank.
+class Rank {
+ public:
+  /// `number` is shown in messages; `place` is the rank of the program that it plays, which differs
+  /// where copies of a program for one rank run side by side.
+  struct Identity {
+    int number = 0, place = 0;
+  };
+  using Groups = std::map<std::string, std::unique_ptr<comm::ProcessGroup>, std::less<>>;
+
+  Rank(const Program& program, Identity identity, Groups groups, std::unique_ptr<Backend> backend,
+       bool keep_trace);
+
+  const Graph& graph() const { return graph_; }
+  /// One iteration. Error when an input does not fit, RunError with the node when a node fails.
+  RankResult step(std::span<const Tensor> inputs);
+  /// After a failed step: leaves all groups, then gives up the bytes that they used.
+  void leave();
+
+  const StepTimes& times() const { return times_; }  ///< of the last step
+  const RankTrace& trace() const { return trace_; }  ///< of all steps, or of the last one
+  const Backend* backend() const { return backend_.get(); }
+
+ private:
+  struct Arriving {
+    std::shared_ptr<InFlight> flight;
+    std::uint32_t index;  // among its results
+  };
+
+  void run_node(Frame& frame, NodeId n);
+  void start(Frame& frame, NodeId n);
+  std::vector<Tensor> wait(Frame& frame, NodeId n);
+  void progress(Frame& frame);
+  void arrived(Frame& frame, InFlight& flight);
+  void note(SpanKind kind, NodeId n, std::int64_t call = -1);
+  std::uint32_t lane_of(const std::string& group);
+
+  const Program& program_;
+  const Graph& graph_;
+  Identity identity_;
+  Groups groups_;
+  std::unique_ptr<Backend> backend_;
+  std::deque<std::shared_ptr<InFlight>> in_flight_;  // as started
+  std::unordered_map<Value, Arriving> arriving_;     // pending values that will be read
+  std::vector<std::uint32_t> labels_;                // by NodeId::index, in trace_
+  RankTrace trace_;
+  StepTimes times_;
+  bool keep_trace_;
+  std::int64_t iteration_ = 0, calls_ = 0;
+  double clock_ = 0;                                // when the last span of the compute lane ended
+  std::unordered_map<Value, std::int64_t> waited_;  // results of waits that nobody has read yet
+};
+
+}  // namespace hocket
