@@ -56,7 +56,8 @@ class Writer {
 
   /// `phase`: s begins an arrow, t passes through, f ends it. It is tied to the slice around it.
   void arrow(std::string_view phase, std::int64_t rank, std::int64_t id, const Span& s) {
-    begin_event(phase, rank, thread_of(s), (s.begin + s.end) / 2);
+    // Transfers can begin while their start still runs, so that one gives the beginning.
+    begin_event(phase, rank, thread_of(s), phase == "s" ? s.begin : (s.begin + s.end) / 2);
     json_.field("id", id).field("name", "transfer").field("cat", "flow");
     if (phase != "s") json_.field("bp", "e");
     json_.end_object();
