@@ -180,7 +180,6 @@ int run(const RunVerb& verb) {
     Step step = load_step(verb.sources);
     RunReport report = hocket::run(step, options);
     if (terminal) fmt::print(stderr, "\r\x1b[K");
-    if (report.trace) write_file(verb.trace, to_perfetto(*report.trace));
     bool wrong = report.check && !report.check->ok;
     if (verb.json) print(to_json(verb, step, report));
     if (!verb.json && !verb.quiet) {
@@ -189,6 +188,7 @@ int run(const RunVerb& verb) {
       if (report.check) print(to_text(*report.check));
     }
     if (wrong && (verb.json || verb.quiet)) fmt::print(stderr, "{}", to_text(*report.check));
+    if (report.trace) write_file(verb.trace, to_perfetto(*report.trace));
     return wrong ? 1 : 0;
   } catch (const std::runtime_error& e) {  // Error and RunError
     if (verb.json)

@@ -60,11 +60,22 @@ TEST_P(Capture, ComputesWhatPyTorchComputed) {
   }
 }
 
-/// Bits do not change from run to run, nor on the way through text and files.
+/// Bits do not change from run to run, with the way ranks run or with the link between them, nor on
+/// the way through text and files.
 TEST_P(Capture, KeepsItsBits) {
   Step step = load_step(GetParam());
   RunReport first = run(step, options("library"));
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(run(step, options("library")).digest, first.digest);
+  EXPECT_EQ(run(step, options("library")).digest, first.digest);
+  RunOptions in_order = options("library"), slow = in_order;
+  in_order.comm = "in_order";
+  slow.link = comm::parse_link("10Gbps,20us");
+  EXPECT_EQ(run(step, in_order).digest, first.digest);
+  EXPECT_EQ(run(step, slow).digest, first.digest);
+  RunOptions two = options("library");
+  two.threads = 2;
+  RunReport threaded = run(step, two);
+  EXPECT_TRUE(threaded.check->ok);
+  EXPECT_EQ(run(step, two).digest, threaded.digest);
   fs::path folder = fs::path(testing::TempDir()) / test_name({GetParam(), 0});
   fs::create_directories(folder);
   std::string path = (folder / "step.hkt").string();

@@ -4,7 +4,8 @@
 usage: blocks.py SOURCE BUILD FILE...
 
 A block is fenced with ```console; `$ command` is run by the shell in an empty folder that has the program
-`hocket` on its path and the folder `examples`; the lines behind it are what it prints, both streams. `...` in
+`hocket` on its path and the folder `examples`; `> ` continues it on another line;
+the lines behind it are what it prints, both streams. `...` in
 a line stands for any text, as a line for any lines. A last line `[exit 2]` says how it ends; 0 otherwise.
 """
 
@@ -28,6 +29,8 @@ def steps(block):
             if command is not None:
                 yield command, expected
             command, expected = line[2:], []
+        elif line.startswith("> ") and command is not None and not expected:
+            command += "\n" + line[2:]
         else:
             expected.append(line)
     if command is not None:
