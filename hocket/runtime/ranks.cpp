@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "hocket/base/error.h"
@@ -61,10 +62,17 @@ struct Ranks::Crew {
     }
     results.resize(ranks.size());
     errors.resize(ranks.size());
-    for (std::size_t r = 0; r < ranks.size(); ++r) threads.emplace_back([this, r] { live(r); });
+    try {
+      for (std::size_t r = 0; r < ranks.size(); ++r) threads.emplace_back([this, r] { live(r); });
+    } catch (const std::system_error& e) {
+      dismiss();
+      fail("{}: a thread for each cannot be had: {}", count_of(world.ranks(), "rank"), e.what());
+    }
   }
 
-  ~Crew() {
+  ~Crew() { dismiss(); }
+
+  void dismiss() {
     {
       std::lock_guard lock(mutex);
       over = true;
