@@ -45,11 +45,24 @@ void World::wake_up(int rank) {
 
 std::string World::doing(int rank) {
   std::lock_guard lock(mutex_);
-  const Rank& r = *ranks[static_cast<std::size_t>(rank)];
-  if (r.sleeps_in != nullptr) return "waits in " + title(*r.sleeps_in);
-  double at = r.started_at.load(std::memory_order_relaxed);
-  if (at == 0) return "has not started anything";
-  return fmt::format("has not started anything for {:.2g} s", now() - at);
+  std::string text;
+  // From one sleeper to the next; more steps than ranks would be a circle.
+  for (std::size_t step = 0; step < ranks.size(); ++step) {
+    const Rank& r = *ranks[static_cast<std::size_t>(rank)];
+    if (r.sleeps_in == nullptr) {
+      double at = r.started_at.load(std::memory_order_relaxed);
+      text += "has not started anything";
+      return at == 0 ? text : text + fmt::format(" for {:.2g} s", now() - at);
+    }
+    const Post& p = *r.sleeps_in;
+    text += "waits in " + title(p);
+    int seat = 0;
+    while (seat < p.round->seats() && is_here(p, seat)) ++seat;
+    if (seat == p.round->seats()) return text;
+    rank = p.round->lane->ranks[static_cast<std::size_t>(seat)];
+    text += fmt::format(" for rank {}, which ", rank);
+  }
+  return text + "waits";
 }
 
 }  // namespace hocket::comm

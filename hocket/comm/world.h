@@ -62,7 +62,7 @@ struct World {
   /// ranks that wait for each other, returns what that looks like; otherwise "".
   std::string fall_asleep(int rank, const Post& post);
   void wake_up(int rank);
-  /// `waits in ...`, `has not started anything for 3 s`.
+  /// `waits in ... for rank 2, which has not started anything for 3 s`.
   std::string doing(int rank);
 
  private:

@@ -179,7 +179,8 @@ TEST(Faults, a_late_message_says_what_the_missing_rank_waits_for) {
   });
   EXPECT_EQ(messages[0],
             "%a = barrier on channel 6 of group \"low\": rank 1 did not come within 0.3 s: rank 1 "
-            "waits in %b = barrier on channel 7 of group \"high\"");
+            "waits in %b = barrier on channel 7 of group \"high\" for rank 2, which has not "
+            "started anything");
 }
 
 TEST(Faults, ten_thousand_in_flight_waited_for_from_the_end) {
