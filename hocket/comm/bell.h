@@ -1,7 +1,6 @@
 #pragma once
-// How a rank sleeps: it spins for a moment, then rests on its bell until another rank rings.
+// How a rank waits: it spins for a moment, then rests on its bell until another rank rings.
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -10,7 +9,8 @@ namespace hocket::comm {
 
 /// Seconds of the steady clock.
 inline double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  std::chrono::nanoseconds time = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<double>(time.count()) * 1e-9;
 }
 
 /// Counts from when somebody first asks, because a wait that need not wait should not read a clock.
@@ -20,29 +20,35 @@ struct Deadline {
   double when() { return at != 0 ? at : at = now() + seconds; }
 };
 
+/// True as soon as `happened()`; false after `seconds`.
+template <class Condition>
+bool spin(Condition happened, double seconds) {
+  for (int i = 0; i < 300; ++i)
+    if (happened()) return true;
+  for (double end = now() + seconds; now() < end;)
+    for (int i = 0; i < 30; ++i)
+      if (happened()) return true;
+  return false;
+}
+
 /// One per rank, as old as the world: so whoever rings need not know what the rank waits for, and
 /// what it waits for may go away. Wakers change their condition first (seq_cst), then ring.
 class alignas(64) Bell {
  public:
-  /// Wakes the rank when it sleeps; a load otherwise.
+  /// Wakes the rank when it rests; a load otherwise.
   void ring() {
-    if (sleeping_.load() != 0) wake();
+    if (resting_.load() != 0) wake();
   }
 
-  /// Until `happened()`, or the clock says `until`. Only the rank itself may wait.
+  /// Until `happened()`, or the clock says `until`. Only the rank itself may rest.
   template <class Condition>
-  bool wait(Condition happened, Deadline& deadline, double spin) {
-    for (int i = 0; i < 100; ++i)
-      if (happened()) return true;
-    for (double end = std::min(now() + spin, deadline.when()); now() < end;)
-      for (int i = 0; i < 30; ++i)
-        if (happened()) return true;
+  bool rest(Condition happened, double until) {
     while (true) {
-      sleeping_.store(1);
+      resting_.store(1);
       std::uint32_t seen = rung_.load();
-      double left = happened() ? 0 : deadline.when() - now();
+      double left = happened() ? 0 : until - now();
       if (left > 0) sleep(seen, left);
-      sleeping_.store(0);
+      resting_.store(0);
       if (left <= 0 || happened()) return happened();
     }
   }
@@ -52,7 +58,7 @@ class alignas(64) Bell {
   void sleep(std::uint32_t seen, double seconds);
 
   std::atomic<std::uint32_t> rung_{0};
-  std::atomic<std::uint32_t> sleeping_{0};
+  std::atomic<std::uint32_t> resting_{0};
 };
 
 }  // namespace hocket::comm

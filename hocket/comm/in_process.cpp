@@ -10,6 +10,7 @@ namespace hocket::comm {
 namespace {
 
 constexpr double last_moment = 60e-6;  // seconds before the end of a transfer that are not slept
+constexpr double doze = 10e-3;         // seconds of rest after which a rank may be in a deadlock
 
 class InProcessGroup final : public ProcessGroup {
  public:
@@ -31,15 +32,19 @@ class InProcessGroup final : public ProcessGroup {
 
  private:
   Lane& lane_of(const Call& call, int& seat);
-  bool settle(Post& p, Deadline& deadline);
+  void compare(const Post& p);
+  bool meet(Post& p);
+  bool work_on(Post& p, bool for_others);
+  void settle(Post& p);
+  bool advance(Post& p, Deadline& deadline);
+  bool wait_for_change(Post& p, Deadline& deadline);
   bool pass_link(Post& p, Deadline& deadline);
-  void note_transfer(Post& p);
-  const Post* lost(const Round& round) const;
+  List<&Post::unsettled>& queue_of(const Post& p);
+  int lost(const Post& p) const;
   [[noreturn]] void give_up(const std::string& message);
   [[noreturn]] void give_up_late(const Post& p, double seconds);
+  [[noreturn]] void give_up_like_others(const std::string& title);
   void refuse_if_failed(const Post& p);
-  std::string title(Kind kind, std::int64_t channel, std::string_view name) const;
-  std::string title(const Post& p) const { return title(p.kind, p.channel, p.name); }
 
   std::shared_ptr<World> world_;
   std::shared_ptr<Group> group_;
@@ -49,40 +54,43 @@ class InProcessGroup final : public ProcessGroup {
   std::vector<std::pair<std::pair<int, int>, Lane*>> pairs_;  // those met so far
 };
 
-/// `%h = all_reduce on channel 3 of group "dp"`.
-std::string InProcessGroup::title(Kind kind, std::int64_t channel, std::string_view name) const {
-  return fmt::format("{}{}{} on channel {} of group {}", name, name.empty() ? "" : " = ",
-                     comm::name(kind), channel, quoted(group_->name));
-}
-
 void InProcessGroup::give_up(const std::string& message) {
-  world_->fail(rank_, message);
+  world_->fail(rank_, message);  // unless it has failed already
   // The caller unwinds next, and its memory with it.
-  me_.close_all();
+  for (Post* p = me_.in_flight.first; p != nullptr; p = p->in_flight.after) withdraw(*p);
   throw RunError(message);
 }
 
+void InProcessGroup::give_up_like_others(const std::string& title) {
+  give_up(fmt::format("{}: {}", title, world_->failure()));
+}
+
 void InProcessGroup::refuse_if_failed(const Post& p) {
-  if (world_->failed.load()) give_up(fmt::format("{}: {}", title(p), world_->failure()));
+  if (!world_->failed.load()) return;
+  compare(p);  // it may be this call that the failure is about
+  give_up_like_others(title(p));
 }
 
 InProcessGroup::~InProcessGroup() {
-  for (Post *p = me_.first, *after = nullptr; p != nullptr; p = after) {
-    after = p->after;
+  for (Post *p = me_.in_flight.first, *after = nullptr; p != nullptr; p = after) {
+    after = p->in_flight.after;
     if (p->owner != this) continue;
-    if (p->round->phase.load() != Phase::complete) {
-      if (!world_->failed.load())
-        world_->fail(rank_, fmt::format("{}: left before it was done", title(*p)));
-      p->round->close();
-      me_.remove(*p);
-      continue;
+    bool failed = world_->failed.load(), done = false;
+    if (!failed && all_here(*p)) {  // and so nobody has found that they differ
+      p->split = split_of(*p->round);
+      done = complete(*p);
     }
-    me_.remove(*p);
-    p->round->lane.leave(*p->round);
+    if (!done) {
+      if (!failed) world_->fail(rank_, fmt::format("{}: left before it was done", title(*p)));
+      withdraw(*p);
+    }
+    if (!p->settled) queue_of(*p).remove(*p);
+    me_.in_flight.remove(*p);
+    if (done) p->round->lane->leave(*p);
   }
   group_->gone[static_cast<std::size_t>(index_)].store(true);
   group_->some_gone.store(true);
-  world_->ring(*group_);
+  world_->ring(group_->lane, index_);
 }
 
 Lane& InProcessGroup::lane_of(const Call& call, int& seat) {
@@ -91,8 +99,9 @@ Lane& InProcessGroup::lane_of(const Call& call, int& seat) {
   bool pair = sends || call.kind == Kind::recv;
   if (pair || call.kind == Kind::reduce || call.kind == Kind::broadcast)
     if (call.peer < 0 || call.peer >= size() || (pair && call.peer == index_))
-      hocket::fail("{}: peer {} of {} in a group of {}", title(call.kind, call.channel, call.name),
-                   call.peer, index_, count_of(size(), "rank"));
+      hocket::fail("{}: peer {} of {} in a group of {}",
+                   title(group_->lane, call.kind, call.channel, call.name), call.peer, index_,
+                   count_of(size(), "rank"));
   if (!pair) return group_->lane;
   seat = sends ? 0 : 1;
   std::pair key = sends ? std::pair{index_, call.peer} : std::pair{call.peer, index_};
@@ -101,84 +110,145 @@ Lane& InProcessGroup::lane_of(const Call& call, int& seat) {
   return *pairs_.emplace_back(key, &group_->pair(key.first, key.second)).second;
 }
 
+/// With a link, the transfers of a rank follow one another whatever their groups; else only those
+/// of a lane do.
+List<&Post::unsettled>& InProcessGroup::queue_of(const Post& p) {
+  return world_->options.link ? me_.through_link : p.round->lane->unsettled(p.seat);
+}
+
 Work InProcessGroup::start(const Call& call) {
   int seat = 0;
   Lane& lane = lane_of(call, seat);
-  if (world_->failed.load())
-    give_up(fmt::format("{}: {}", title(call.kind, call.channel, call.name), world_->failure()));
-  Post& post = lane.next(seat).posts[static_cast<std::size_t>(seat)];
+  if (world_->failed.load()) give_up_like_others(title(lane, call.kind, call.channel, call.name));
+  Post& post = lane.next(seat);
   post.fill(call, static_cast<int>(lane.ranks.size()));
-  Round& round = lane.advance(seat);
+  post.lap = post.round->segment->lap;
   post.owner = this;
-  me_.append(post);
-  if (round.arrive(seat)) {
-    round.open();
-    world_->ring(lane, seat);
-  }
+  post.came_at = now();
+  me_.started_at.store(post.came_at, std::memory_order_relaxed);
+  me_.in_flight.append(post);
+  queue_of(post).append(post);
+  lane.advance(seat);
+  post.here.store(post.lap);
+  // The last to come sees all others, and of two that differ the later sees the other.
+  if (!meet(post)) compare(post);
+  if (post.met) world_->ring(lane, seat);
   return {*this, &post};
 }
 
-/// A seat that is empty for good.
-const Post* InProcessGroup::lost(const Round& round) const {
-  if (!group_->some_gone.load()) return nullptr;
-  for (const Post& p : round.all()) {
-    int rank = round.lane.ranks[static_cast<std::size_t>(p.seat)];
-    auto index = std::ranges::find(group_->ranks, rank) - group_->ranks.begin();
-    if (group_->gone[static_cast<std::size_t>(index)].load() && !p.here.load()) return &p;
+/// Fails when a rank that is here calls something else.
+void InProcessGroup::compare(const Post& p) {
+  for (int seat = 0; seat < p.round->seats(); ++seat) {
+    if (seat == p.seat || !is_here(p, seat)) continue;
+    std::string difference = disagreement(p, seat);
+    if (difference.empty()) continue;
+    world_->fail_all(difference);
+    give_up(difference);
   }
-  return nullptr;
+}
+
+/// Whether all are here; then they agree, too.
+bool InProcessGroup::meet(Post& p) {
+  if (p.met || !all_here(p)) return p.met;
+  compare(p);
+  p.split = split_of(*p.round);
+  return p.met = true;
+}
+
+/// Does this rank's share, and what others have left of theirs; whether all is done.
+bool InProcessGroup::work_on(Post& p, bool for_others) {
+  bool helped = help(p, p.seat, world_->failed);
+  for (int i = 1; for_others && i < p.round->seats(); ++i)
+    helped |= help(p, (p.seat + i) % p.round->seats(), world_->failed);
+  bool done = complete(p);
+  if (helped && done) world_->ring(*p.round->lane, p.seat);
+  return done;
+}
+
+/// The seat of a rank that can never come, or -1.
+int InProcessGroup::lost(const Post& p) const {
+  if (!group_->some_gone.load()) return -1;
+  for (int seat = 0; seat < p.round->seats(); ++seat) {
+    int index = p.round->lane->members[static_cast<std::size_t>(seat)];
+    if (group_->gone[static_cast<std::size_t>(index)].load() && !is_here(p, seat)) return seat;
+  }
+  return -1;
 }
 
 void InProcessGroup::give_up_late(const Post& p, double seconds) {
-  std::string missing;
+  std::string missing, doing;
   int count = 0;
-  for (const Post& other : p.round->all())
-    if (!other.here.load()) {
-      missing += fmt::format("{}{}", count++ == 0 ? "" : ", ",
-                             p.round->lane.ranks[static_cast<std::size_t>(other.seat)]);
-    }
+  for (int seat = 0; seat < p.round->seats(); ++seat) {
+    if (is_here(p, seat)) continue;
+    int rank = p.round->lane->ranks[static_cast<std::size_t>(seat)];
+    const char* comma = count++ == 0 ? "" : ", ";
+    missing += fmt::format("{}{}", comma, rank);
+    doing += fmt::format("{}rank {} {}", comma, rank, world_->doing(rank));
+  }
   if (count == 0)
     give_up(fmt::format("{}: all ranks came, but it took over {:.4g} s", title(p), seconds));
-  give_up(fmt::format("{}: rank{} {} did not come within {:.4g} s", title(p), count == 1 ? "" : "s",
-                      missing, seconds));
+  give_up(fmt::format("{}: rank{} {} did not come within {:.4g} s: {}", title(p),
+                      count == 1 ? "" : "s", missing, seconds, doing));
+}
+
+/// Waits until something about the call has changed; false when there is no time left.
+bool InProcessGroup::wait_for_change(Post& p, Deadline& deadline) {
+  // What spins looks at as little as it can, to see it sooner.
+  double moment = std::min(world_->spin, deadline.seconds);
+  if (p.met ? spin([&] { return complete(p); }, moment) : spin([&] { return all_here(p); }, moment))
+    return true;
+  auto changed = [&] {
+    return (p.met ? complete(p) : all_here(p) || lost(p) >= 0) || world_->failed.load();
+  };
+  if (me_.bell.rest(changed, std::min(deadline.when(), now() + doze))) return true;
+  // Only who has waited long says so: the others have no time for it.
+  std::string circle = world_->fall_asleep(rank_, p);
+  if (!circle.empty()) world_->fail_all(circle);
+  bool happened = me_.bell.rest(changed, deadline.when());
+  world_->wake_up(rank_);
+  return happened;
 }
 
 /// Until all data of the call is where it belongs; false when it is not and there is no time.
-bool InProcessGroup::settle(Post& p, Deadline& deadline) {
-  Round& round = *p.round;
-  while (!p.settled) {
-    Phase phase = round.phase.load();
-    if (phase == Phase::complete) {
-      note_transfer(p);
-      break;
+bool InProcessGroup::advance(Post& p, Deadline& deadline) {
+  bool for_others = deadline.seconds == 0;
+  while (true) {
+    if (meet(p)) {
+      if (work_on(p, for_others || !p.split.small)) break;
+      // Another rank that does its small share right now is faster than one that takes it over.
+      if (!for_others && p.split.small) {
+        for_others = true;
+        if (spin([&] { return complete(p); }, world_->patience)) break;
+        continue;
+      }
     }
-    if (phase == Phase::mismatched) give_up(round.mismatch);
+    if (deadline.seconds > 0 && !p.met && spin([&] { return all_here(p); }, 0)) continue;
     refuse_if_failed(p);
-    if (phase == Phase::ready && round.help(p.seat)) {
-      world_->ring(round.lane, p.seat);
-      continue;
-    }
-    if (const Post* other = lost(round))
+    if (int seat = lost(p); seat >= 0)
       give_up(fmt::format("{}: rank {} left", title(p),
-                          round.lane.ranks[static_cast<std::size_t>(other->seat)]));
-    if (deadline.seconds == 0) return round.phase.load() == Phase::complete && settle(p, deadline);
-    auto changed = [&] {
-      return round.phase.load() != phase || world_->failed.load() || lost(round) != nullptr;
-    };
-    if (!me_.bell.wait(changed, deadline, world_->spin)) give_up_late(p, deadline.seconds);
+                          p.round->lane->ranks[static_cast<std::size_t>(seat)]));
+    if (deadline.seconds == 0) return false;
+    if (!wait_for_change(p, deadline)) give_up_late(p, deadline.seconds);
   }
+  settle(p);
   return true;
 }
 
-/// Called in the order in which this rank started its calls, when there is a link.
-void InProcessGroup::note_transfer(Post& p) {
-  const Round& round = *p.round;
+/// All is done: what that means for the link. In the order of the queue.
+void InProcessGroup::settle(Post& p) {
+  queue_of(p).remove(p);
   p.settled = true;
-  p.transfer = {link_bytes(p.kind, round.seats, static_cast<double>(p.bytes())), round.ready_at,
-                round.complete_at};
-  if (!world_->options.link || round.seats == 1) return;
+  double ready = 0, done = 0;
+  for (const Post& other : p.round->posts) {
+    ready = std::max(ready, other.came_at);
+    done = std::max(done, other.done_at.load(std::memory_order_relaxed));
+  }
+  int seats = p.round->seats();
+  p.transfer = {link_bytes(p.kind, seats, static_cast<double>(p.bytes())), ready,
+                std::max(ready, done)};
+  if (!world_->options.link || seats == 1) return;
   const Link& link = *world_->options.link;
-  p.transfer.begin = std::max(round.ready_at, me_.link_free_at);
+  p.transfer.begin = std::max(ready, me_.link_free_at);
   p.transfer.end = p.transfer.begin + link.latency + p.transfer.bytes / link.bandwidth;
   me_.link_free_at = p.transfer.end;
 }
@@ -189,9 +259,8 @@ bool InProcessGroup::pass_link(Post& p, Deadline& deadline) {
   if (!world_->options.link || now() >= end) return true;
   if (deadline.seconds == 0) return false;
   if (end > deadline.when()) give_up_late(p, deadline.seconds);
-  Deadline almost{.seconds = 0, .at = end - last_moment};
   auto failed = [&] { return world_->failed.load(); };
-  if (now() < almost.at && me_.bell.wait(failed, almost, 0)) refuse_if_failed(p);
+  if (now() < end - last_moment && me_.bell.rest(failed, end - last_moment)) refuse_if_failed(p);
   while (now() < end) {
   }
   return true;
@@ -200,17 +269,14 @@ bool InProcessGroup::pass_link(Post& p, Deadline& deadline) {
 std::optional<Transfer> InProcessGroup::finish(void* ticket, double seconds) {
   Post& post = *static_cast<Post*>(ticket);
   Deadline deadline{.seconds = std::max(seconds, 0.0)};
-  // Those before it in its lane come first; with a link, all that this rank started before.
-  for (Post* p = me_.first;; p = p->after) {
-    bool before = world_->options.link || &p->round->lane == &post.round->lane;
-    if (before && !static_cast<InProcessGroup*>(p->owner)->settle(*p, deadline))
-      return std::nullopt;
-    if (p == &post) break;
+  while (!post.settled) {
+    Post& first = *queue_of(post).first;
+    if (!static_cast<InProcessGroup*>(first.owner)->advance(first, deadline)) return std::nullopt;
   }
   if (!pass_link(post, deadline)) return std::nullopt;
   Transfer transfer = post.transfer;
-  me_.remove(post);
-  post.round->lane.leave(*post.round);
+  me_.in_flight.remove(post);
+  post.round->lane->leave(post);
   return transfer;
 }
 
@@ -223,7 +289,7 @@ InProcess::InProcess(int ranks, InProcessOptions options) {
 
 int InProcess::ranks() const { return static_cast<int>(world_->ranks.size()); }
 
-std::unique_ptr<ProcessGroup> InProcess::group(int rank, std::string name,
+std::unique_ptr<ProcessGroup> InProcess::group(int rank, const std::string& name,
                                                std::span<const int> members) {
   std::vector<int> list(members.begin(), members.end()), sorted = list;
   std::ranges::sort(sorted);
@@ -245,7 +311,7 @@ std::unique_ptr<ProcessGroup> InProcess::all(int rank) {
   return group(rank, "world", list);
 }
 
-void InProcess::fail(int rank, std::exception_ptr cause) {
+void InProcess::fail(int rank, const std::exception_ptr& cause) {
   try {
     std::rethrow_exception(cause);
   } catch (const std::exception& e) {
@@ -255,6 +321,9 @@ void InProcess::fail(int rank, std::exception_ptr cause) {
   }
 }
 
-std::optional<int> InProcess::first_failed() const { return world_->first_failed(); }
+std::optional<InProcess::Failure> InProcess::failure() const {
+  if (!world_->failed.load()) return std::nullopt;
+  return Failure{world_->first_failed(), world_->failure()};
+}
 
 }  // namespace hocket::comm

@@ -33,13 +33,19 @@ class InProcess {
   int ranks() const;
   /// The end of `rank` in the group of these ranks; one group for all that give the same name and
   /// list. Any thread may ask; then it belongs to the thread that is this rank.
-  std::unique_ptr<ProcessGroup> group(int rank, std::string name, std::span<const int> ranks);
+  std::unique_ptr<ProcessGroup> group(int rank, const std::string& name,
+                                      std::span<const int> ranks);
   /// The group "world" of all ranks.
   std::unique_ptr<ProcessGroup> all(int rank);
   /// From any thread. The first one counts.
-  void fail(int rank, std::exception_ptr cause);
-  /// Whose failure was the first; none while all is well.
-  std::optional<int> first_failed() const;
+  void fail(int rank, const std::exception_ptr& cause);
+  /// What went wrong first: `rank` is whose failure it was, none when calls of ranks do not fit
+  /// together.
+  struct Failure {
+    std::optional<int> rank;
+    std::string message;
+  };
+  std::optional<Failure> failure() const;
 
  private:
   std::shared_ptr<World> world_;

@@ -2,51 +2,65 @@
 
 namespace hocket::comm {
 
-Lane::Lane(std::vector<int> of) : ranks(std::move(of)) { places_.assign(ranks.size(), {take()}); }
+Segment::Segment(Lane& lane, std::size_t seats) : posts(std::make_unique<Post[]>(length * seats)) {
+  for (std::size_t i = 0; i < length; ++i) {
+    rounds[i] = {&lane, this, {&posts[i * seats], seats}};
+    for (int seat = 0; Post & post : rounds[i].posts) {
+      post.round = &rounds[i];
+      post.seat = seat++;
+    }
+  }
+}
 
-Round& Lane::advance(int seat) {
-  Round*& mine = places_[static_cast<std::size_t>(seat)].next;
-  Round* current = mine;
-  Round* following = current->next.load(std::memory_order_acquire);
+Lane::Lane(std::string named, const std::vector<int>& group_ranks, std::vector<int> of)
+    : group(std::move(named)), members(std::move(of)) {
+  for (int index : members) ranks.push_back(group_ranks[static_cast<std::size_t>(index)]);
+  places_.assign(ranks.size(), {take()});
+}
+
+void Lane::advance(int seat) {
+  Place& place = places_[static_cast<std::size_t>(seat)];
+  if (++place.round < Segment::length) return;
+  Segment* following = place.segment->next.load(std::memory_order_acquire);
   if (following == nullptr) {
-    Round* fresh = take();
-    if (current->next.compare_exchange_strong(following, fresh))
+    Segment* fresh = take();
+    if (place.segment->next.compare_exchange_strong(following, fresh))
       following = fresh;
     else
-      give(fresh);  // another rank was faster, and `following` is its round
+      give(fresh);  // another rank was faster, and `following` is its segment
   }
-  mine = following;
-  return *current;
+  place.segment = following;
+  place.round = 0;
 }
 
-void Lane::leave(Round& round) {
-  if (round.left.fetch_add(1, std::memory_order_acq_rel) + 1 < round.seats) return;
-  round.reset();
-  give(&round);
+void Lane::leave(Post& p) {
+  // Its rank has the first post of a segment as long as any other, so that one counts.
+  Segment& segment = *p.round->segment;
+  Post& counter = segment.rounds[0].at(p.seat);
+  if (++counter.left < Segment::length) return;
+  counter.left = 0;
+  if (segment.left.fetch_add(1, std::memory_order_acq_rel) + 1 < ranks.size()) return;
+  ++segment.lap;
+  segment.next.store(nullptr, std::memory_order_relaxed);
+  segment.left.store(0, std::memory_order_relaxed);
+  give(&segment);
 }
 
-Round* Lane::take() {
-  for (auto& place : spare_)
-    if (place.load(std::memory_order_relaxed) != nullptr)
-      if (Round* round = place.exchange(nullptr)) return round;
+Segment* Lane::take() {
+  if (Segment* spare = spare_.exchange(nullptr)) return spare;
   std::lock_guard lock(mutex_);
   if (!idle_.empty()) {
-    Round* round = idle_.back();
+    Segment* segment = idle_.back();
     idle_.pop_back();
-    return round;
+    return segment;
   }
-  return all_.emplace_back(std::make_unique<Round>(*this, static_cast<int>(ranks.size()))).get();
+  return all_.emplace_back(std::make_unique<Segment>(*this, ranks.size())).get();
 }
 
-void Lane::give(Round* round) {
-  for (auto& place : spare_) {
-    Round* none = nullptr;
-    if (place.load(std::memory_order_relaxed) == nullptr &&
-        place.compare_exchange_strong(none, round))
-      return;
-  }
+void Lane::give(Segment* segment) {
+  if (Segment* none = nullptr; spare_.compare_exchange_strong(none, segment)) return;
   std::lock_guard lock(mutex_);
-  idle_.push_back(round);
+  idle_.push_back(segment);
 }
 
 }  // namespace hocket::comm

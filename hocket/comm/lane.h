@@ -5,40 +5,66 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "hocket/comm/round.h"
 
 namespace hocket::comm {
 
-/// A list of rounds that grows at its end while any rank runs ahead, and whose rounds are used
-/// again. A rank walks it alone; only adding a round is a race.
+/// Some rounds that follow one another, and are used again together. Nothing in them is reset: what
+/// was written in an earlier lap is not `here`.
+struct Segment {
+  static constexpr std::size_t length = 32;  // rounds
+
+  Segment(Lane& lane, std::size_t seats);
+
+  std::uint32_t lap = 1;
+  std::atomic<Segment*> next{nullptr};
+  std::unique_ptr<Post[]> posts;
+  std::array<Round, length> rounds;
+  std::atomic<std::size_t> left{0};  // seats
+};
+
+/// A list of segments that grows at its end while any rank runs ahead. A rank walks it alone; only
+/// what happens once per segment is shared.
 struct Lane {
-  /// `ranks`: of the world, one for each seat.
-  explicit Lane(std::vector<int> ranks);
+  /// Seats are `members`, indices in `group_ranks`.
+  Lane(std::string group, const std::vector<int>& group_ranks, std::vector<int> members);
 
-  std::vector<int> ranks;
+  std::string group;         // its name
+  std::vector<int> members;  // by seat: index in the group
+  std::vector<int> ranks;    // by seat: of the world
 
-  /// Where the next call of `seat` goes.
-  Round& next(int seat) { return *places_[static_cast<std::size_t>(seat)].next; }
-  /// Returns that round and goes on to the one behind it.
-  Round& advance(int seat);
-  /// `seat` needs the round no more; the last one hands it back.
-  void leave(Round& round);
+  /// Where the next call of `seat` goes. `advance` when it has gone there.
+  Post& next(int seat) const {
+    const Place& place = places_[static_cast<std::size_t>(seat)];
+    return place.segment->rounds[place.round].at(seat);
+  }
+  void advance(int seat);
+  /// The rank of `p` needs its round no more. The last one to leave a segment hands it back.
+  void leave(Post& p);
+
+  List<&Post::unsettled>& unsettled(int seat) {
+    return places_[static_cast<std::size_t>(seat)].unsettled;
+  }
 
  private:
+  /// Of one seat; only its rank looks.
   struct alignas(64) Place {
-    Round* next;
+    Segment* segment;
+    std::size_t round = 0;
+    List<& Post::unsettled> unsettled = {};
   };
 
-  Round* take();
-  void give(Round* round);
+  Segment* take();
+  void give(Segment* segment);
 
-  std::vector<Place> places_;  // by seat; only that rank looks
-  alignas(64) std::array<std::atomic<Round*>, 4> spare_{};
+  std::vector<Place> places_;
+  alignas(64) std::atomic<Segment*> spare_{nullptr};
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Round>> all_;
-  std::vector<Round*> idle_;  // that found no place in spare_
+  std::vector<std::unique_ptr<Segment>> all_;
+  std::vector<Segment*> idle_;  // besides the spare one
 };
 
 }  // namespace hocket::comm

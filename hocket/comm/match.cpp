@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
-#include <algorithm>
-
+#include "hocket/base/text.h"
 #include "hocket/comm/lane.h"
 #include "hocket/comm/round.h"
 
@@ -9,10 +8,12 @@ namespace hocket::comm {
 namespace {
 
 bool same_sizes(const Post& a, const Post& b) {
-  bool counts = a.kind != Kind::all_to_all;  // there lists of rows say it, which differ
-  return std::ranges::equal(a.members, b.members, [&](const auto& x, const auto& y) {
-    return (!counts || x.count == y.count) && x.row == y.row;
-  });
+  if (a.size != b.size) return false;
+  for (std::size_t m = 0; m < a.size; ++m)
+    // There lists of rows say how many elements, and those differ.
+    if (a.kind == Kind::all_to_all ? a.row(m) != b.row(m) : a.ranges[m].count != b.ranges[m].count)
+      return false;
+  return true;
 }
 
 bool agree(const Post& a, const Post& b) {
@@ -24,35 +25,43 @@ bool agree(const Post& a, const Post& b) {
   return (!rooted || a.peer == b.peer) && same_sizes(a, b);
 }
 
-/// Rows that one rank sends and another does not expect.
-std::string wrong_rows(const Round& round) {
-  auto size = static_cast<std::size_t>(round.seats);
-  for (std::size_t m = 0; m < round.posts[0].members.size(); ++m)
-    for (std::size_t from = 0; from < size; ++from)
-      for (std::size_t to = 0; to < size; ++to) {
-        std::int64_t sent = round.posts[from].rows[2 * m * size + to];
-        std::int64_t wanted = round.posts[to].rows[(2 * m + 1) * size + from];
-        if (sent != wanted)
-          return fmt::format(
-              "channel {}: rank {} sends {} rows by all_to_all to rank {}, which "
-              "wants {}",
-              round.posts[0].channel, round.lane.ranks[from], sent, round.lane.ranks[to], wanted);
-      }
+int rank_of(const Post& p) { return p.round->lane->ranks[static_cast<std::size_t>(p.seat)]; }
+
+/// Rows of an all_to_all that one rank sends and the other does not expect.
+std::string wrong_rows(const Post& from, const Post& to) {
+  auto sender = static_cast<std::size_t>(from.seat), receiver = static_cast<std::size_t>(to.seat);
+  for (std::size_t m = 0; m < from.size; ++m) {
+    std::int64_t sent = from.rows_of(m, false)[receiver];
+    std::int64_t wanted = to.rows_of(m, true)[sender];
+    if (sent != wanted)
+      return fmt::format("{}: rank {} sends {} rows to rank {}, which wants {}", title(from),
+                         rank_of(from), sent, rank_of(to), wanted);
+  }
   return "";
 }
 
 }  // namespace
 
-std::string disagreement(const Round& round) {
-  const Post& a = round.posts[0];
-  for (const Post& b : round.all().subspan(1))
-    if (!agree(a, b)) {
-      std::string on = a.channel == b.channel ? "" : fmt::format(" on channel {}", b.channel);
-      return fmt::format("channel {}: rank {} calls {}, rank {} calls {}{}", a.channel,
-                         round.lane.ranks[0], a.text(),
-                         round.lane.ranks[static_cast<std::size_t>(b.seat)], b.text(), on);
-    }
-  return a.kind == Kind::all_to_all ? wrong_rows(round) : "";
+std::string title(const Lane& lane, Kind kind, std::int64_t channel, std::string_view name) {
+  return fmt::format("{}{}{} on channel {} of group {}", name, name.empty() ? "" : " = ",
+                     comm::name(kind), channel, quoted(lane.group));
+}
+
+std::string title(const Post& p) { return title(*p.round->lane, p.kind, p.channel, p.name); }
+
+std::string disagreement(const Post& p, int seat) {
+  const Post& other = p.round->at(seat);
+  const Post &a = p.seat < seat ? p : other, &b = p.seat < seat ? other : p;
+  if (!agree(a, b)) {
+    // What the title does not say of the second.
+    std::string named = a.name == b.name ? "" : fmt::format("{} = ", b.name);
+    std::string on = a.channel == b.channel ? "" : fmt::format(" on channel {}", b.channel);
+    return fmt::format("{}: rank {} calls {}, rank {} calls {}{}{}", title(a), rank_of(a), a.text(),
+                       rank_of(b), named, b.text(), on);
+  }
+  if (a.kind != Kind::all_to_all) return "";
+  std::string wrong = wrong_rows(a, b);
+  return wrong.empty() ? wrong_rows(b, a) : wrong;
 }
 
 }  // namespace hocket::comm

@@ -1,13 +1,15 @@
+#include "hocket/comm/post.h"
+
 #include <algorithm>
 #include <cstring>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
-#include "hocket/comm/lane.h"
-#include "hocket/comm/round.h"
 
 namespace hocket::comm {
 namespace {
+
+constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // so that no product overflows
 
 bool meets(const std::byte* a, std::int64_t a_bytes, const std::byte* b, std::int64_t b_bytes) {
   return a != nullptr && b != nullptr && a < b + b_bytes && b < a + a_bytes;
@@ -45,51 +47,69 @@ bool must_copy(const Post& p, const Post::Range& r, std::int64_t received, int s
   return p.kind == Kind::all_to_all ? size > 1 || r.send != r.recv : r.send != r.recv;
 }
 
+/// What a member of `post` reads and writes; its operand is copied where it must be.
+Post::Range checked(Post& post, const Member& m, int seats) {
+  Post::Range r{static_cast<const std::byte*>(m.send), static_cast<std::byte*>(m.recv), m.count};
+  if (r.count < 0 || r.count > most_elements) fail("{}: {} elements", name(post.kind), r.count);
+  std::int64_t received = r.count;
+  if (post.kind == Kind::all_gather) received *= seats;
+  if (post.kind == Kind::reduce_scatter) {
+    if (r.count % seats != 0)
+      fail("reduce_scatter: {} elements, wanted a number that {} divide", r.count,
+           count_of(seats, "rank"));
+    received /= seats;
+  }
+  if (post.kind == Kind::all_to_all) {
+    if (m.send_rows.empty() != m.recv_rows.empty())
+      fail("all_to_all: rows to send and to receive are both given or both left out");
+    post.rows.push_back(m.row);
+    append_rows(post.rows, m.send_rows, m, seats);
+    append_rows(post.rows, m.recv_rows, m, seats);
+    auto ends = std::span(post.rows).last(2 * static_cast<std::size_t>(seats));
+    r.count = sum(ends.first(ends.size() / 2)) * m.row;
+    received = sum(ends.last(ends.size() / 2)) * m.row;
+  }
+  if (must_copy(post, r, received, seats)) {
+    auto length = static_cast<std::size_t>(r.count * bytes(post.dtype));
+    post.copies.push_back(std::make_unique<std::byte[]>(length));
+    std::memcpy(post.copies.back().get(), r.send, length);
+    r.send = post.copies.back().get();
+  }
+  return r;
+}
+
 }  // namespace
 
-void Post::fill(const Call& call, int size) {
+void Post::fill(const Call& call, int seats) {
   kind = call.kind;
   reduce = call.reduce;
   dtype = call.dtype;
   peer = call.peer;
   channel = call.channel;
   name.assign(call.name);
-  members.clear();
-  rows.clear();
-  copies.clear();
-  for (const Member& m : call.members) {
-    Range r{static_cast<const std::byte*>(m.send), static_cast<std::byte*>(m.recv), m.count, m.row};
-    if (r.count < 0) fail("{}: {} elements", comm::name(kind), r.count);
-    std::int64_t received = r.count;
-    if (kind == Kind::all_gather) received *= size;
-    if (kind == Kind::reduce_scatter) {
-      if (r.count % size != 0)
-        fail("reduce_scatter: {} elements, wanted a number that {} divide", r.count,
-             count_of(size, "rank"));
-      received /= size;
-    }
-    if (kind == Kind::all_to_all) {
-      if (m.send_rows.empty() != m.recv_rows.empty())
-        fail("all_to_all: rows to send and to receive are both given or both left out");
-      append_rows(rows, m.send_rows, m, size);
-      append_rows(rows, m.recv_rows, m, size);
-      auto ends = std::span(rows).last(2 * static_cast<std::size_t>(size));
-      r.count = sum(ends.first(ends.size() / 2)) * r.row;
-      received = sum(ends.last(ends.size() / 2)) * r.row;
-    }
-    if (must_copy(*this, r, received, size)) {
-      auto length = static_cast<std::size_t>(r.count * hocket::bytes(dtype));
-      copies.push_back(std::make_unique<std::byte[]>(length));
-      std::memcpy(copies.back().get(), r.send, length);
-      r.send = copies.back().get();
-    }
-    members.push_back(r);
-  }
+  if (!several.empty()) several.clear();
+  if (!rows.empty()) rows.clear();
+  if (!copies.empty()) copies.clear();
+  size = static_cast<std::uint32_t>(call.members.size());
+  if (size == 1) only = checked(*this, call.members[0], seats);
+  for (std::size_t i = 0; size > 1 && i < size; ++i)
+    several.push_back(checked(*this, call.members[i], seats));
+  ranges = size == 1 ? &only : several.data();
+  taken.store(0, std::memory_order_relaxed);
+  done.store(0, std::memory_order_relaxed);
+  done_at.store(0, std::memory_order_relaxed);
+  seen = finished = 0;
+  met = settled = false;
+}
+
+std::span<const std::int64_t> Post::rows_of(std::size_t member, bool received) const {
+  std::size_t stride = rows.size() / size, ranks = stride / 2;
+  return std::span(rows).subspan(member * stride + 1 + (received ? ranks : 0), ranks);
 }
 
 std::int64_t Post::bytes() const {
   std::int64_t elements = 0;
-  for (const Range& r : members) elements += r.count;
+  for (const Range& r : members()) elements += r.count;
   return elements * hocket::bytes(dtype);
 }
 
@@ -100,9 +120,12 @@ std::string Post::text() const {
     if (reduce != Reduce::sum) out += fmt::format(" {}", comm::name(reduce));
   if (kind == Kind::reduce) out += fmt::format(" to {}", peer);
   if (kind == Kind::broadcast) out += fmt::format(" from {}", peer);
+  if (size == 0) return out + " of nothing";
   out += " of ";
-  for (std::size_t i = 0; i < members.size(); ++i)
-    out += fmt::format("{}{}", i == 0 ? "" : " + ", members[i].count);
+  for (const char* before = ""; const Range& r : members()) {
+    out += fmt::format("{}{}", before, r.count);
+    before = " + ";
+  }
   return out + fmt::format(" {}", hocket::name(dtype));
 }
 

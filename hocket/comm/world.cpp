@@ -2,45 +2,38 @@
 
 #include <fmt/core.h>
 
+#include <numeric>
 #include <thread>
 
 namespace hocket::comm {
+namespace {
 
-void Rank::append(Post& post) {
-  post.before = last;
-  post.after = nullptr;
-  (last != nullptr ? last->after : first) = &post;
-  last = &post;
+std::vector<int> first_numbers(std::size_t count) {
+  std::vector<int> list(count);
+  std::iota(list.begin(), list.end(), 0);
+  return list;
 }
 
-void Rank::remove(Post& post) {
-  (post.before != nullptr ? post.before->after : first) = post.after;
-  (post.after != nullptr ? post.after->before : last) = post.before;
-}
-
-void Rank::close_all() {
-  for (Post* p = first; p != nullptr; p = p->after) p->round->close();
-}
+}  // namespace
 
 Group::Group(std::string called, std::vector<int> of)
     : name(std::move(called)),
       ranks(std::move(of)),
-      lane(ranks),
+      lane(name, ranks, first_numbers(ranks.size())),
       gone(std::make_unique<std::atomic<bool>[]>(ranks.size())) {}
 
 Lane& Group::pair(int from, int to) {
   std::lock_guard lock(mutex_);
   auto& found = pairs_[{from, to}];
-  if (!found)
-    found = std::make_unique<Lane>(
-        std::vector{ranks[static_cast<std::size_t>(from)], ranks[static_cast<std::size_t>(to)]});
+  if (!found) found = std::make_unique<Lane>(name, ranks, std::vector{from, to});
   return *found;
 }
 
-World::World(int count, InProcessOptions given)
-    : options(given),
-      // With more ranks than cores the one that spins may hold the core that the other needs.
-      spin(static_cast<unsigned>(count) <= std::thread::hardware_concurrency() ? 20e-6 : 1e-6) {
+World::World(int count, InProcessOptions given) : options(given) {
+  // With more ranks than cores the one that spins may hold the core that the other needs.
+  bool crowded = static_cast<unsigned>(count) > std::thread::hardware_concurrency();
+  spin = crowded ? 1e-6 : 20e-6;
+  patience = crowded ? 0 : 2e-6;
   for (int i = 0; i < count; ++i) ranks.push_back(std::make_unique<Rank>());
 }
 
@@ -51,12 +44,23 @@ std::shared_ptr<Group> World::group(const std::string& name, const std::vector<i
   return found;
 }
 
+void World::ring(const Lane& lane, int but) {
+  for (std::size_t i = 0; i < lane.ranks.size(); ++i)
+    if (static_cast<int>(i) != but) ranks[static_cast<std::size_t>(lane.ranks[i])]->bell.ring();
+}
+
 void World::fail(int rank, const std::string& cause) {
+  fail_with(rank, fmt::format("rank {} failed: {}", rank, cause));
+}
+
+void World::fail_all(const std::string& cause) { fail_with({}, cause); }
+
+void World::fail_with(std::optional<int> rank, const std::string& message) {
   {
     std::lock_guard lock(mutex_);
-    if (!first_failed_) {
+    if (failure_.empty()) {
+      failure_ = message;
       first_failed_ = rank;
-      failure_ = fmt::format("rank {} failed: {}", rank, cause);
     }
     failed.store(true);
   }
@@ -72,12 +76,5 @@ std::optional<int> World::first_failed() {
   std::lock_guard lock(mutex_);
   return first_failed_;
 }
-
-void World::ring(const Lane& lane, int but) {
-  for (std::size_t i = 0; i < lane.ranks.size(); ++i)
-    if (static_cast<int>(i) != but) ranks[static_cast<std::size_t>(lane.ranks[i])]->bell.ring();
-}
-
-void World::ring(const Group& group) { ring(group.lane, -1); }
 
 }  // namespace hocket::comm

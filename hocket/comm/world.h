@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,17 +14,14 @@
 
 namespace hocket::comm {
 
-/// A rank. Others touch only its bell.
+/// A rank. Others touch its bell, `started_at`, and what the world's mutex guards.
 struct Rank {
   Bell bell;
-  Post* first = nullptr;  // its calls in flight, in all groups, as started
-  Post* last = nullptr;
+  List<&Post::in_flight> in_flight;     // in all groups, as started
+  List<&Post::unsettled> through_link;  // those that the link has not been asked for
   double link_free_at = 0;
-
-  void append(Post& post);
-  void remove(Post& post);
-  /// Nobody reads what this rank brought any more.
-  void close_all();
+  std::atomic<double> started_at{0};  // its latest call
+  const Post* sleeps_in = nullptr;    // guarded: the call that it has long waited for
 };
 
 /// A group: one lane for all its ranks, and one for each pair that sends.
@@ -49,19 +45,32 @@ struct World {
   World(int count, InProcessOptions given);
 
   InProcessOptions options;
-  double spin;  // seconds before a rank sleeps
+  double spin;      // seconds before a rank rests
+  double patience;  // seconds before it does the share of another, where all is small
   std::vector<std::unique_ptr<Rank>> ranks;
   std::atomic<bool> failed{false};
 
   std::shared_ptr<Group> group(const std::string& name, const std::vector<int>& of);
-  void fail(int rank, const std::string& cause);
-  /// `rank 1 failed: ...`.
-  std::string failure();
-  std::optional<int> first_failed();
   void ring(const Lane& lane, int but);
-  void ring(const Group& group);
+
+  /// The first one counts. `fail` says `rank 1 failed: ...`.
+  void fail(int rank, const std::string& cause);
+  void fail_all(const std::string& cause);
+  std::string failure();
+  /// Whose failure was the first; none when it was nobody's alone.
+  std::optional<int> first_failed();
+
+  /// `rank` sleeps in the wait for `post` until it wakes up. When it thereby closes a circle of
+  /// ranks that wait for each other, returns what that looks like; otherwise "".
+  std::string fall_asleep(int rank, const Post& post);
+  void wake_up(int rank);
+  /// `waits in ... for rank 2, which has not started anything for 3 s`.
+  std::string doing(int rank);
 
  private:
+  void fail_with(std::optional<int> rank, const std::string& message);
+  bool find_circle(int from, int to, std::vector<bool>& seen, std::vector<int>& path) const;
+
   std::mutex mutex_;
   std::string failure_;
   std::optional<int> first_failed_;

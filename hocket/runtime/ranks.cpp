@@ -21,13 +21,16 @@ int count_of_ranks(const Program& program, const RanksOptions& options) {
   return wanted;
 }
 
-/// What the first rank to fail says, with its number. Inputs that do not fit, and bugs of ours, as
-/// they are.
-std::exception_ptr first_cause(int rank, const std::exception_ptr& cause) {
+/// What the first rank to fail says, with its number; or what does not fit together. Inputs that do
+/// not fit, and bugs of ours, as they are.
+std::exception_ptr first_cause(const comm::InProcess::Failure& failure,
+                               std::span<const std::exception_ptr> errors) {
+  if (!failure.rank) return std::make_exception_ptr(RunError(failure.message));
+  const std::exception_ptr& cause = errors[static_cast<std::size_t>(*failure.rank)];
   try {
     std::rethrow_exception(cause);
   } catch (const RunError& e) {
-    return std::make_exception_ptr(RunError(fmt::format("rank {}: {}", rank, e.what())));
+    return std::make_exception_ptr(RunError(fmt::format("rank {}: {}", *failure.rank, e.what())));
   } catch (...) {
     return cause;
   }
@@ -110,8 +113,7 @@ struct Ranks::Crew {
     go.notify_all();
     // Every wait of a rank has a deadline, so this one ends.
     done.wait(lock, [&] { return running == 0; });
-    if (auto first = world.first_failed())
-      failed = first_cause(*first, errors[static_cast<std::size_t>(*first)]);
+    if (auto failure = world.failure()) failed = first_cause(*failure, errors);
   }
 
   comm::InProcess world;

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <functional>
+#include <optional>
 
 #include "hocket/base/error.h"
 #include "hocket/comm/bell.h"
@@ -32,7 +34,9 @@ TEST(Faults, calls_that_do_not_match) {
     group->start(call).wait();
   });
   for (const std::string& m : messages)
-    EXPECT_EQ(m, "channel 3: rank 0 calls all_reduce of 64 f32, rank 1 calls all_gather of 64 f32");
+    EXPECT_EQ(m,
+              "%h = all_reduce on channel 3 of group \"world\": rank 0 calls all_reduce of 64 f32, "
+              "rank 1 calls all_gather of 64 f32");
 }
 
 TEST(Faults, everything_that_must_agree) {
@@ -49,7 +53,9 @@ TEST(Faults, everything_that_must_agree) {
       group->start(call).wait();
     })[0];
   };
-  std::string_view head = "channel 3: rank 0 calls reduce to 0 of 4 + 2 f32, rank 1 calls ";
+  std::string_view head =
+      "%h = reduce on channel 3 of group \"world\": rank 0 calls reduce to 0 of 4 + 2 f32, rank 1 "
+      "calls ";
   auto tail = [&](std::string text) { return std::string(head) + text; };
   EXPECT_EQ(message([](Call& c, auto&) { c.channel = 4; }),
             tail("reduce to 0 of 4 + 2 f32 on channel 4"));
@@ -81,8 +87,138 @@ TEST(Faults, a_rank_that_does_not_come) {
   });
   std::string late =
       "%h = all_reduce on channel 3 of group \"dp\": rank 2 did not come within 0.1 s";
+  late += ": rank 2 has not started anything";
   EXPECT_EQ(std::ranges::count(messages, late), 1);
   for (const std::string& m : messages) EXPECT_TRUE(m.find(late) != std::string::npos) << m;
+}
+
+TEST(Faults, a_difference_is_told_before_all_have_come) {
+  InProcess world(3);
+  std::atomic<int> told{0};
+  auto messages = run_ranks(world, [&](int rank) {
+    auto group = world.all(rank);
+    while (rank == 2 && told < 2) std::this_thread::yield();  // comes when it is over
+    float x = 1;
+    Member m{&x, &x, 1};
+    Call call = reduce_of({&m, 1}, 3);
+    if (rank == 1) call.dtype = DType::i32;
+    try {
+      group->start(call).wait();
+    } catch (...) {
+      ++told;
+      throw;
+    }
+  });
+  for (const std::string& m : messages)
+    EXPECT_NE(m.find("rank 0 calls all_reduce of 1 f32, rank 1 calls all_reduce of 1 i32"),
+              std::string::npos)
+        << m;
+}
+
+/// Of two ranks that wait for each other with a deadline of a minute.
+std::vector<std::string> deadlock(const std::function<void(InProcess&, int)>& body) {
+  InProcess world(2);
+  double start = now();
+  auto messages = run_ranks(world, [&](int rank) { body(world, rank); });
+  EXPECT_LT(now() - start, 30);
+  return messages;
+}
+
+TEST(Faults, groups_waited_for_in_opposite_order) {
+  auto messages = deadlock([](InProcess& world, int rank) {
+    std::vector<int> both{0, 1};
+    auto a = world.group(rank, "a", both), b = world.group(rank, "b", both);
+    (rank == 0 ? a : b)->start({.kind = Kind::barrier, .channel = 1, .name = "%x"}).wait();
+  });
+  for (const std::string& m : messages) {
+    EXPECT_NE(m.find("ranks wait for each other for ever: "), std::string::npos) << m;
+    EXPECT_NE(m.find("rank 0 for rank 1 in %x = barrier on channel 1 of group \"a\""),
+              std::string::npos)
+        << m;
+    EXPECT_NE(m.find("rank 1 for rank 0 in %x = barrier on channel 1 of group \"b\""),
+              std::string::npos)
+        << m;
+  }
+}
+
+TEST(Faults, a_send_that_meets_a_collective) {
+  auto messages = deadlock([](InProcess& world, int rank) {
+    auto group = world.all(rank);
+    float x = 1;
+    Member m{&x, &x, 1};
+    Call call{.channel = 4, .members = {&m, 1}, .name = "%r"};
+    if (rank == 0)
+      call = {.kind = Kind::send, .peer = 1, .channel = 2, .members = {&m, 1}, .name = "%s"};
+    group->start(call).wait();
+  });
+  for (const std::string& m : messages) {
+    EXPECT_NE(m.find("rank 0 for rank 1 in %s = send on channel 2"), std::string::npos) << m;
+    EXPECT_NE(m.find("rank 1 for rank 0 in %r = all_reduce on channel 4"), std::string::npos) << m;
+  }
+}
+
+TEST(Faults, a_late_message_says_what_the_missing_rank_waits_for) {
+  InProcess world(3, {.deadline = 0.3});
+  std::atomic<bool> over{false};
+  auto messages = run_ranks(world, [&](int rank) {
+    std::vector<int> low{0, 1}, high{1, 2};
+    if (rank == 2) {
+      auto group = world.group(rank, "high", high);
+      while (!over) std::this_thread::yield();
+      return;
+    }
+    auto a = world.group(rank, "low", low);
+    auto b = rank == 1 ? world.group(rank, "high", high) : nullptr;
+    try {
+      if (rank == 1) b->start({.kind = Kind::barrier, .channel = 7, .name = "%b"}).wait(5);
+      a->start({.kind = Kind::barrier, .channel = 6, .name = "%a"}).wait();
+    } catch (...) {
+      over = true;
+      throw;
+    }
+  });
+  EXPECT_EQ(messages[0],
+            "%a = barrier on channel 6 of group \"low\": rank 1 did not come within 0.3 s: rank 1 "
+            "waits in %b = barrier on channel 7 of group \"high\" for rank 2, which has not "
+            "started anything");
+}
+
+TEST(Faults, ten_thousand_in_flight_waited_for_from_the_end) {
+  InProcess world(2);
+  auto messages = run_ranks(world, [&](int rank) {
+    constexpr std::size_t calls = 10'000;
+    std::vector<std::int64_t> x(calls, rank + 1);
+    auto group = world.all(rank);
+    std::deque<Work> works;
+    for (std::size_t i = 0; i < calls; ++i) {
+      Member m{&x[i], &x[i], 1};
+      works.push_back(group->start(
+          {.dtype = DType::i64, .channel = static_cast<std::int64_t>(i), .members = {&m, 1}}));
+    }
+    while (!works.empty()) {
+      works.back().wait();
+      works.pop_back();
+    }
+    for (std::int64_t sum : x) ASSERT_EQ(sum, 3);
+  });
+  for (const std::string& m : messages) EXPECT_EQ(m, "");
+}
+
+TEST(Faults, sixty_four_ranks_and_nothing_to_move) {
+  InProcess world(64);
+  auto messages = run_ranks(world, [&](int rank) {
+    auto group = world.all(rank);
+    float x = 1;
+    Member empty{&x, &x, 0}, one{&x, &x, 1};
+    for (int i = 0; i < 50; ++i) {
+      group->start({.channel = 3 * i}).wait();  // a bucket without members
+      group->start({.channel = 3 * i + 1, .members = {&empty, 1}}).wait();
+      group->start({.kind = Kind::barrier, .channel = 3 * i + 2}).wait();
+    }
+    group->start({.channel = 1000, .members = {&one, 1}}).wait();
+    EXPECT_EQ(x, 64);
+  });
+  for (const std::string& m : messages) EXPECT_EQ(m, "");
 }
 
 TEST(Faults, a_rank_that_throws_fails_all_groups) {
@@ -156,6 +292,17 @@ struct Story {
   std::uint64_t seed;
   int ranks, calls, culprit, at;
   Fault fault;
+  /// Some have a link, on which a large transfer takes a tenth of a second.
+  std::optional<Link> link() const {
+    return mix(seed + 5) % 3 == 0 ? std::optional(Link{8e6, 1e-4}) : std::nullopt;
+  }
+  /// Stops after it has started call `at`, not before.
+  bool between() const { return mix(seed + 6) % 2 == 0; }
+  void strike(std::atomic<int>& running, std::atomic<double>& stopped) const {
+    stopped = now();
+    if (fault == Fault::throws) throw std::runtime_error("struck");
+    while (running > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 
   void run(InProcess& world, int rank, std::atomic<int>& running,
            std::atomic<double>& stopped) const {
@@ -167,27 +314,37 @@ struct Story {
     auto pair = rank < 2 ? world.group(rank, "pair", first) : nullptr;
     std::deque<Work> works;
     for (int i = 0; i < calls; ++i) {
-      if (rank == culprit && i == at) {
-        stopped = now();
-        if (fault == Fault::throws) throw std::runtime_error("struck");
-        while (running > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
+      if (rank == culprit && i == at && !between()) strike(running, stopped);
       std::uint64_t dice = mix(seed * 1000 + static_cast<std::uint64_t>(i));
       ProcessGroup* group = dice % 4 == 0 ? pair.get() : all.get();
       if (group == nullptr) continue;
-      auto kind = static_cast<Kind>(dice / 4 % 6);
-      std::int64_t count = static_cast<std::int64_t>(dice / 64 % 4 == 0 ? 20000 : dice / 256 % 60);
-      count *= group->size();
-      auto room = static_cast<std::size_t>(count * group->size());
-      auto& send = memory.emplace_back(room, 1.0f);
-      auto& recv = memory.emplace_back(room);
-      Member m{send.data(), recv.data(), count};
-      works.push_back(group->start({.kind = kind, .channel = i, .members = {&m, 1}, .name = "%n"}));
+      auto kind = static_cast<Kind>(dice / 4 % 7);
+      int peer = 0;
+      if (kind == Kind::send) {  // from one to the next, both in the group
+        auto from = static_cast<int>(dice / 4096 % static_cast<unsigned>(group->size()));
+        int to = (from + 1) % group->size();
+        if (group->index() == to) kind = Kind::recv;
+        peer = group->index() == to ? from : to;
+        if (group->index() != from && group->index() != to) continue;
+      }
+      std::vector<Member> members;
+      for (std::uint64_t m = 0; m <= dice / 1024 % 3; ++m) {
+        auto count = static_cast<std::int64_t>((dice + m) / 64 % 4 == 0 ? 20000 : dice / 256 % 60);
+        count *= group->size();
+        auto room = static_cast<std::size_t>(count * group->size());
+        auto& send = memory.emplace_back(room, 1.0f);
+        auto& recv = memory.emplace_back(room);
+        members.push_back({send.data(), recv.data(), count});
+      }
+      works.push_back(group->start(
+          {.kind = kind, .peer = peer, .channel = i, .members = members, .name = "%n"}));
+      if (rank == culprit && i >= at && between() && stopped == 0) strike(running, stopped);
       while (works.size() > mix(dice + static_cast<std::uint64_t>(rank)) % 6) {
         works.front().wait();
         works.pop_front();
       }
     }
+    if (rank == culprit && between() && stopped == 0) strike(running, stopped);
     for (Work& w : works) w.wait();
     // Something that needs all: nobody may end well.
     all->start({.kind = Kind::barrier, .channel = calls, .name = "%end"}).wait();
@@ -196,13 +353,14 @@ struct Story {
 
 /// What is wrong with how a story ended, or "".
 std::string tell(const Story& story) {
-  InProcess world(story.ranks, {.deadline = deadline});
+  InProcess world(story.ranks, {.deadline = deadline, .link = story.link()});
   std::atomic<int> running{story.ranks};
   std::vector<double> seconds(static_cast<std::size_t>(story.ranks));
-  std::atomic<double> stopped{now()};
+  std::atomic<double> stopped{0};
   auto messages = run_ranks(world, [&](int rank) {
     auto ended = [&] {
-      seconds[static_cast<std::size_t>(rank)] = now() - stopped;
+      // A link may have failed them before the culprit got to its deed.
+      seconds[static_cast<std::size_t>(rank)] = stopped == 0 ? 0 : now() - stopped;
       --running;
     };
     try {
@@ -228,6 +386,8 @@ std::string tell(const Story& story) {
          m.substr(listed, m.find(" did not") - listed).find(std::to_string(story.culprit)) !=
              std::string::npos);
     bool why = has("struck") || has("did not come within 0.2 s") || has(" left");
+    // A slow link passes the deadline by itself.
+    if (story.link() && has("all ranks came, but it took over 0.2 s") && collective) continue;
     if (!collective || !names || !why) return fmt::format("rank {} was told '{}'", rank, m);
   }
   return "";

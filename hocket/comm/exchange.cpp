@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "hocket/base/small_vector.h"
+#include "hocket/comm/reduce.h"
+#include "hocket/comm/round.h"
+
+namespace hocket::comm {
+namespace {
+
+void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  if (to != nullptr && to != from && bytes > 0)
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
+void reduce_range(const Round& round, std::size_t member, std::int64_t first, std::int64_t last) {
+  const Post& any = round.at(0);
+  std::int64_t size = bytes(any.dtype);
+  SmallVector<const void*, 16> operands;
+  SmallVector<void*, 16> results;
+  while (first < last) {
+    std::int64_t end = last;
+    int owner = any.kind == Kind::reduce ? any.peer : -1;  // -1: all
+    std::int64_t skipped = 0;                              // elements before the owner's piece
+    if (any.kind == Kind::reduce_scatter) {
+      std::int64_t piece = any.ranges[member].count / round.seats();
+      owner = static_cast<int>(first / piece);
+      skipped = owner * piece;
+      end = std::min(end, skipped + piece);
+    }
+    operands.clear();
+    results.clear();
+    for (int seat = 0; seat < round.seats(); ++seat) {
+      const Post::Range& r = round.at(seat).ranges[member];
+      operands.push_back(r.send + first * size);
+      if (r.recv != nullptr && (owner < 0 || seat == owner))
+        results.push_back(r.recv + (first - skipped) * size);
+    }
+    reduce_elements(any.dtype, any.reduce, {operands.data(), operands.size()},
+                    {results.data(), results.size()}, end - first);
+    if (any.kind == Kind::reduce)
+      for (int seat = 0; seat < round.seats(); ++seat)
+        if (const auto& r = round.at(seat).ranges[member]; seat != owner && r.recv != nullptr)
+          copy(r.recv + first * size, r.send + first * size, (end - first) * size);
+    first = end;
+  }
+}
+
+/// broadcast, send and all_gather: what one rank has goes to all.
+void copy_range(const Round& round, std::size_t member, std::int64_t first, std::int64_t last) {
+  const Post& any = round.at(0);
+  std::int64_t size = bytes(any.dtype), count = any.ranges[member].count;
+  while (first < last) {
+    std::int64_t end = last, skipped = 0;
+    int source = any.kind == Kind::broadcast ? any.peer : 0;  // a sender has the first seat
+    if (any.kind == Kind::all_gather) {
+      source = static_cast<int>(first / count);
+      skipped = source * count;
+      end = std::min(end, skipped + count);
+    }
+    const std::byte* from = round.at(source).ranges[member].send;
+    for (const Post& p : round.posts)
+      if (std::byte* to = p.ranges[member].recv)
+        copy(to + first * size, from + (first - skipped) * size, (end - first) * size);
+    first = end;
+  }
+}
+
+void exchange_rows(const Round& round, int to) {
+  const Post& receiver = round.at(to);
+  for (std::size_t m = 0; m < receiver.size; ++m) {
+    std::int64_t row = receiver.row(m) * bytes(receiver.dtype);
+    std::byte* at = receiver.ranges[m].recv;
+    for (const Post& p : round.posts) {
+      auto rows = p.rows_of(m, false);
+      std::int64_t first = std::accumulate(rows.begin(), rows.begin() + to, std::int64_t{0});
+      std::int64_t length = rows[static_cast<std::size_t>(to)] * row;
+      if (length == 0) continue;
+      copy(at, p.ranges[m].send + first * row, length);
+      at += length;
+    }
+  }
+}
+
+}  // namespace
+
+void exchange(const Round& round, std::int64_t first, std::int64_t last) {
+  const Post& any = round.at(0);
+  if (any.kind == Kind::all_to_all) {
+    for (std::int64_t to = first; to < last; ++to) exchange_rows(round, static_cast<int>(to));
+    return;
+  }
+  bool reduces = any.kind <= Kind::reduce || any.kind == Kind::reduce_scatter;
+  for (std::size_t m = 0; m < any.size && first < last; ++m) {
+    std::int64_t length = any.ranges[m].count * (any.kind == Kind::all_gather ? round.seats() : 1);
+    std::int64_t end = std::min(last, length);
+    if (first < end)
+      reduces ? reduce_range(round, m, first, end) : copy_range(round, m, first, end);
+    first = std::max<std::int64_t>(first - length, 0);
+    last -= length;
+  }
+}
+
+}  // namespace hocket::comm
