@@ -1,6 +1,7 @@
 #include "hocket/comm/bell.h"
 
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,6 +11,14 @@
 #include <ctime>
 
 namespace hocket::comm {
+
+Fence::Fence()
+    : symmetric_(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0) {}
+
+void Fence::before_resting() const {
+  if (symmetric_ || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+}
 
 void Bell::wake() {
   rung_.fetch_add(1);

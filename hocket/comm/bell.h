@@ -31,20 +31,41 @@ bool spin(Condition happened, double seconds) {
   return false;
 }
 
+/// Whoever rings first changes what the other waits for, then looks whether that one rests; who
+/// rests first says so, then looks for the change. Between the two steps both need a fence. Ringing
+/// is frequent and resting rare, so the fence of the one who rests is one for all threads of the
+/// process (membarrier), and who rings only keeps the compiler from mixing the steps up. Where the
+/// system has no such fence, both fence for themselves.
+class Fence {
+ public:
+  Fence();
+  void before_ringing() const {
+    if (symmetric_)
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    else
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  void before_resting() const;
+
+ private:
+  bool symmetric_;
+};
+
 /// One per rank, as old as the world: so whoever rings need not know what the rank waits for, and
-/// what it waits for may go away. Wakers change their condition first (seq_cst), then ring.
+/// what it waits for may go away. Wakers change their condition first, fence, then ring.
 class alignas(64) Bell {
  public:
   /// Wakes the rank when it rests; a load otherwise.
   void ring() {
-    if (resting_.load() != 0) wake();
+    if (resting_.load(std::memory_order_relaxed) != 0) wake();
   }
 
   /// Until `happened()`, or the clock says `until`. Only the rank itself may rest.
   template <class Condition>
-  bool rest(Condition happened, double until) {
+  bool rest(const Fence& fence, Condition happened, double until) {
     while (true) {
       resting_.store(1);
+      fence.before_resting();
       std::uint32_t seen = rung_.load();
       double left = happened() ? 0 : until - now();
       if (left > 0) sleep(seen, left);

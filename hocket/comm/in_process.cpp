@@ -124,15 +124,17 @@ Work InProcessGroup::start(const Call& call) {
   post.fill(call, static_cast<int>(lane.ranks.size()));
   post.lap = post.round->segment->lap;
   post.owner = this;
-  post.came_at = now();
-  me_.started_at.store(post.came_at, std::memory_order_relaxed);
+  if (world_->options.timed) {
+    post.came_at = now();
+    me_.started_at.store(post.came_at, std::memory_order_relaxed);
+  }
   me_.in_flight.append(post);
   queue_of(post).append(post);
   lane.advance(seat);
-  post.here.store(post.lap);
-  // The last to come sees all others, and of two that differ the later sees the other.
+  post.here.store(post.lap, std::memory_order_release);
+  // Of two that come at the same moment neither may see the other yet; they look again in waits.
   if (!meet(post)) compare(post);
-  if (post.met) world_->ring(lane, seat);
+  if (lane.ranks.size() > 1) world_->ring(lane, seat);
   return {*this, &post};
 }
 
@@ -157,9 +159,9 @@ bool InProcessGroup::meet(Post& p) {
 
 /// Does this rank's share, and what others have left of theirs; whether all is done.
 bool InProcessGroup::work_on(Post& p, bool for_others) {
-  bool helped = help(p, p.seat, world_->failed);
+  bool helped = help(p, p.seat, world_->failed, world_->options.timed);
   for (int i = 1; for_others && i < p.round->seats(); ++i)
-    helped |= help(p, (p.seat + i) % p.round->seats(), world_->failed);
+    helped |= help(p, (p.seat + i) % p.round->seats(), world_->failed, world_->options.timed);
   bool done = complete(p);
   if (helped && done) world_->ring(*p.round->lane, p.seat);
   return done;
@@ -200,11 +202,12 @@ bool InProcessGroup::wait_for_change(Post& p, Deadline& deadline) {
   auto changed = [&] {
     return (p.met ? complete(p) : all_here(p) || lost(p) >= 0) || world_->failed.load();
   };
-  if (me_.bell.rest(changed, std::min(deadline.when(), now() + doze))) return true;
+  compare(p);
+  if (me_.bell.rest(world_->fence, changed, std::min(deadline.when(), now() + doze))) return true;
   // Only who has waited long says so: the others have no time for it.
   std::string circle = world_->fall_asleep(rank_, p);
   if (!circle.empty()) world_->fail_all(circle);
-  bool happened = me_.bell.rest(changed, deadline.when());
+  bool happened = me_.bell.rest(world_->fence, changed, deadline.when());
   world_->wake_up(rank_);
   return happened;
 }
@@ -238,6 +241,7 @@ bool InProcessGroup::advance(Post& p, Deadline& deadline) {
 void InProcessGroup::settle(Post& p) {
   queue_of(p).remove(p);
   p.settled = true;
+  if (!world_->options.timed) return;
   double ready = 0, done = 0;
   for (const Post& other : p.round->posts) {
     ready = std::max(ready, other.came_at);
@@ -260,7 +264,8 @@ bool InProcessGroup::pass_link(Post& p, Deadline& deadline) {
   if (deadline.seconds == 0) return false;
   if (end > deadline.when()) give_up_late(p, deadline.seconds);
   auto failed = [&] { return world_->failed.load(); };
-  if (now() < end - last_moment && me_.bell.rest(failed, end - last_moment)) refuse_if_failed(p);
+  if (now() < end - last_moment && me_.bell.rest(world_->fence, failed, end - last_moment))
+    refuse_if_failed(p);
   while (now() < end) {
   }
   return true;
@@ -284,6 +289,7 @@ std::optional<Transfer> InProcessGroup::finish(void* ticket, double seconds) {
 
 InProcess::InProcess(int ranks, InProcessOptions options) {
   if (ranks < 1) hocket::fail("in-process ranks: found {}, wanted at least 1", ranks);
+  options.timed |= options.link.has_value();
   world_ = std::make_shared<World>(ranks, options);
 }
 

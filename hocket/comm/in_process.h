@@ -18,6 +18,8 @@ struct World;
 struct InProcessOptions {
   double deadline = 60;  ///< seconds that a wait takes at most
   std::optional<Link> link = {};
+  /// Transfers have their times, which costs two looks at the clock for each. Always with a link.
+  bool timed = false;
 };
 
 /// The ranks of one process. There is no helper thread: what a call has to compute is done by those

@@ -81,7 +81,7 @@ class Work {
   /// Until it is done; at most the deadline of the group, or `seconds`.
   void wait();
   void wait(double seconds);
-  /// Of a finished one.
+  /// Of a finished one; zeros where the transport was not asked for times.
   const Transfer& transfer() const { return transfer_; }
 
  private:

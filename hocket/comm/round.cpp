@@ -41,7 +41,7 @@ Split split_of(const Round& round) {
   return split;
 }
 
-bool help(const Post& p, int seat, const std::atomic<bool>& failed) {
+bool help(const Post& p, int seat, const std::atomic<bool>& failed, bool timed) {
   Post& owner = p.round->at(seat);
   const Split& split = p.split;
   bool helped = false;
@@ -56,8 +56,11 @@ bool help(const Post& p, int seat, const std::atomic<bool>& failed) {
     std::int64_t begin = seat * split.share, end = std::min(begin + split.share, split.units);
     std::int64_t first = begin + taken * split.chunk, last = std::min(first + split.chunk, end);
     if (first < last) exchange(*p.round, first, last);
-    owner.done_at.store(now(), std::memory_order_relaxed);
-    owner.done.fetch_add(1);
+    if (timed) owner.done_at.store(now(), std::memory_order_relaxed);
+    if (all == 1)  // who took the only one writes alone
+      owner.done.store(1, std::memory_order_release);
+    else
+      owner.done.fetch_add(1);
     helped = true;
     ++taken;
   }

@@ -21,7 +21,9 @@ struct Round {
   Post& at(int seat) const { return posts[static_cast<std::size_t>(seat)]; }
 };
 
-inline bool is_here(const Post& p, int seat) { return p.round->at(seat).here.load() == p.lap; }
+inline bool is_here(const Post& p, int seat) {
+  return p.round->at(seat).here.load(std::memory_order_acquire) == p.lap;
+}
 
 /// Whether all seats are taken, as seen from the post of one; amortised O(1).
 inline bool all_here(Post& p) {
@@ -38,14 +40,14 @@ inline std::uint32_t due(const Split& split, int seat) {
 /// Whether all work is done, as seen from the post of one that has met; amortised O(1).
 inline bool complete(Post& p) {
   while (p.finished < p.round->seats() &&
-         p.round->at(p.finished).done.load() == due(p.split, p.finished))
+         p.round->at(p.finished).done.load(std::memory_order_acquire) == due(p.split, p.finished))
     ++p.finished;
   return p.finished == p.round->seats();
 }
 
 /// Takes and does the chunks of a seat's share that nobody has taken; true when there were any.
 /// Stops when `failed`, after which no memory of a rank that has withdrawn is touched.
-bool help(const Post& p, int seat, const std::atomic<bool>& failed);
+bool help(const Post& p, int seat, const std::atomic<bool>& failed, bool timed);
 /// `failed` is set: returns when nobody reads or writes what the rank of `p` brought. Bounded by
 /// the time of one chunk.
 void withdraw(const Post& p);

@@ -45,6 +45,7 @@ std::shared_ptr<Group> World::group(const std::string& name, const std::vector<i
 }
 
 void World::ring(const Lane& lane, int but) {
+  fence.before_ringing();
   for (std::size_t i = 0; i < lane.ranks.size(); ++i)
     if (static_cast<int>(i) != but) ranks[static_cast<std::size_t>(lane.ranks[i])]->bell.ring();
 }
@@ -64,6 +65,7 @@ void World::fail_with(std::optional<int> rank, const std::string& message) {
     }
     failed.store(true);
   }
+  fence.before_ringing();
   for (auto& r : ranks) r->bell.ring();
 }
 

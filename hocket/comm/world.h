@@ -45,6 +45,7 @@ struct World {
   World(int count, InProcessOptions given);
 
   InProcessOptions options;
+  Fence fence;
   double spin;      // seconds before a rank rests
   double patience;  // seconds before it does the share of another, where all is small
   std::vector<std::unique_ptr<Rank>> ranks;

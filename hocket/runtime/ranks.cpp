@@ -54,7 +54,7 @@ Rank::Groups join_groups(comm::InProcess& world, const Graph& graph, Rank::Ident
 
 struct Ranks::Crew {
   Crew(const Program& program, const RanksOptions& options)
-      : world(count_of_ranks(program, options), {options.deadline, options.link}) {
+      : world(count_of_ranks(program, options), {options.deadline, options.link, true}) {
     bool copies = program.world->ranks() == 1;
     for (int r = 0; r < world.ranks(); ++r) {
       Rank::Identity identity{r, copies ? 0 : r};
