@@ -12,6 +12,8 @@
 #include "hocket/passes/common_nodes.h"
 #include "hocket/passes/dead_nodes.h"
 #include "hocket/passes/fold.h"
+#include "hocket/passes/fuse_optimizer.h"
+#include "hocket/passes/split_optimizer.h"
 
 namespace hocket {
 
@@ -28,6 +30,21 @@ PassTable standard_passes() {
                               "broadcasts and casts "
                               "that do nothing"},
                       fold));
+  // Once: what it leaves is cut as it was asked for, and a second request would be about other
+  // nodes. `fuse-optimizer` is no undoing of it but a clean-up, which may come at any time.
+  table.add(make_pass(
+      {.name = "split-optimizer",
+       .doc = "cuts an optimizer of many tensors into one for each bucket of gradients, or for "
+              "each parameter, or in two by a set of gradients",
+       .once = true},
+      split_optimizer,
+      {{"by", &SplitOptimizer::by, "what gets an optimizer of its own", {"bucket", "parameter"}},
+       {"gradients", &SplitOptimizer::gradients,
+        "cut these off instead, written `%a+%b`; `none`: go by `by`"}}));
+  table.add(make_pass({.name = "fuse-optimizer",
+                       .doc = "joins optimizers that have the same hyper-parameters and do not "
+                              "depend on each other"},
+                      fuse_optimizer));
   table.add_word("default", "dead-nodes,common-nodes,fold,dead-nodes",
                  "clean-up; safe for every program");
   table.validate();
