@@ -158,19 +158,27 @@ std::unordered_set<Value> named_gradients(Graph& g, std::string_view text) {
 
 void split_by_gradients(Graph& g, std::string_view text) {
   const std::unordered_set<Value> named = named_gradients(g, text);
+  NodeId apart;  // has no other gradients
+  bool found = false;
   for (NodeId n : optimizers(g)) {
     auto gradients = g[n].slot(gradient_slot);
     Positions rest, off;
     for (std::uint32_t i = 0; i < gradients.size(); ++i)
       (named.contains(gradients[i]) ? off : rest).push_back(i);
     if (off.empty()) continue;
-    if (rest.empty())
-      fail("{}: all {} gradients are to be cut off, wanted some that stay", called(g, n),
-           off.size());
+    if (rest.empty()) {
+      apart = n;
+      g.remark({.where = called(g, n), .what = "not cut", .why = "all its gradients are named"});
+      continue;
+    }
     // The rest comes first: what was cut off is to be moved.
     cut(g, n, {{rest, off}},
         fmt::format("{} of {} gradients are named", off.size(), gradients.size()));
+    found = true;
   }
+  if (apart && !found && g.ranks().empty())
+    fail("{}: all {} gradients are to be cut off, wanted some that stay", called(g, apart),
+         parameter_count(g[apart]));
 }
 
 }  // namespace

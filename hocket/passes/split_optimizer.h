@@ -20,7 +20,7 @@ struct SplitOptimizer {
 /// nodes that move data to a wait; of several the one that was started last. The parts take the
 /// place of the whole in the order of their collectives. Those without one are one part more, in
 /// front, since it need not wait. With `gradients` the named ones are cut off and stand behind the
-/// rest; Error when they are none, or all of a node, or not gradients. O(nodes + operands).
+/// rest; Error when they are none, or no gradients, or leave no rest anywhere. O(nodes + operands).
 void split_optimizer(Graph& g, const SplitOptimizer& options);
 
 }  // namespace hocket
