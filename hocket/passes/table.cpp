@@ -34,8 +34,8 @@ PassTable standard_passes() {
   // nodes. `fuse-optimizer` is no undoing of it but a clean-up, which may come at any time.
   table.add(make_pass(
       {.name = "split-optimizer",
-       .doc = "cuts an optimizer of many tensors into one for each bucket of gradients, or for "
-              "each parameter, or in two by a set of gradients",
+       .doc = "cuts an optimizer of many tensors by bucket, by parameter or by a set of "
+              "gradients",
        .once = true},
       split_optimizer,
       {{"by", &SplitOptimizer::by, "what gets an optimizer of its own", {"bucket", "parameter"}},
