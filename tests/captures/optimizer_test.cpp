@@ -26,8 +26,9 @@ std::vector<NodeId> optimizers(const Graph& g) {
   return found;
 }
 
-/// What the source does, counted by hand: tensors that it writes in place, and collectives that
-/// gradients of its optimizer node come from, with one more for those from none.
+/// What stands in graph.json: placeholders that it writes, by in-place operators and by batch
+/// norms, which write two each; and collectives that sum gradients of its optimizer node, with one
+/// more for gradients that none sums.
 struct Facts {
   std::size_t written, parts;
 };
@@ -35,7 +36,7 @@ const std::map<std::string, Facts> facts = {
     {"ep", {48, 5}},         {"gpt2", {112, 28}},   {"gpt2_foreach", {112, 0}},
     {"gpt2_raw", {112, 28}}, {"llama", {84, 21}},   {"llama_fsdp", {84, 21}},
     {"mlp", {12, 0}},        {"mlp_fsdp", {12, 0}}, {"mobilenet", {386, 0}},
-    {"resnet", {58, 0}},      {"tp", {96, 1}},
+    {"resnet", {58, 0}},     {"tp", {96, 1}},
 };
 
 class CapturedOptimizer : public ::testing::TestWithParam<std::string> {
