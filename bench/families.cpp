@@ -239,11 +239,99 @@ Graph make_random(std::size_t n) {
   return std::move(r.g);
 }
 
+namespace {
+
+constexpr std::size_t nodes_per_bucket = 29;
+
+/// Four gradients, summed over the ranks by one collective and divided by their number.
+std::vector<Value> bucket_of(Graph& g, std::span<const Value> parameters, Value ranks) {
+  std::vector<Value> gradients;
+  for (Value p : parameters) {
+    Value v = ops::mul(g, p, p);
+    for (const Op* op : unary) v = (*op)(g, v);
+    gradients.push_back(v);
+  }
+  NodeId start =
+      g.add(g, {.op = &ops::all_reduce,
+                .inputs = gradients,
+                .attributes = Attributes(ops::all_reduce, {{"group", std::string("dp")}})});
+  std::vector<Value> pending = g.results(start);
+  NodeId wait = g.add(g, {.op = &ops::wait, .inputs = pending});
+  for (std::uint32_t i = 0; i < gradients.size(); ++i)
+    gradients[i] = ops::div(g, g.result(wait, i), ranks);
+  return gradients;
+}
+
+struct Updates {
+  std::vector<Value> parameters, gradients, momenta;
+  void add(Value p, Value gradient, Value m) {
+    parameters.push_back(p);
+    gradients.push_back(gradient);
+    momenta.push_back(m);
+  }
+};
+
+/// New parameters, then new momenta.
+std::vector<Value> update(Graph& g, const Updates& u, Value rate) {
+  auto count = static_cast<std::uint32_t>(u.parameters.size());
+  std::vector<Value> operands = u.parameters;
+  operands.insert(operands.end(), u.gradients.begin(), u.gradients.end());
+  operands.insert(operands.end(), u.momenta.begin(), u.momenta.end());
+  operands.push_back(rate);
+  NodeId n = g.add(g, {.op = &ops::sgd,
+                       .inputs = operands,
+                       .attributes = Attributes(ops::sgd, {{"momentum", 0.9}})
+                                         .with_list_sizes({count, count, count, 1, 0, 0})});
+  for (std::uint32_t i = 0; i < count; ++i) {
+    g.set_next(u.parameters[i], g.result(n, i));
+    g.set_next(u.momenta[i], g.result(n, count + i));
+  }
+  return g.results(n);
+}
+
+}  // namespace
+
+Graph make_updates(std::size_t n) {
+  Graph g("updates", std::make_shared<const World>(std::vector<Axis>{{"dp", 2}}));
+  Type type{DType::f32, false, {8}};
+  constexpr std::size_t around = 4;  // two numbers, one optimizer, one node to begin with
+  std::size_t buckets = (n - around) / nodes_per_bucket;
+  auto state = [&](const char* name, std::size_t i, StateKind kind) {
+    return g.add_input(type, name,
+                       {.names = {fmt::format("{}.{}", name, i)}, .state = true, .kind = kind});
+  };
+  std::vector<Value> parameters, momenta;
+  for (std::size_t i = 0; i < 4 * buckets; ++i) {
+    parameters.push_back(state("p", i, StateKind::parameter));
+    momenta.push_back(state("m", i, StateKind::optimizer));
+  }
+  Value ranks = scalar(g, 2), rate = scalar(g, 0.01);
+  Updates together;
+  std::vector<Updates> alone;
+  for (std::size_t i = 0; i < parameters.size(); i += 4) {
+    std::vector<Value> gradients = bucket_of(g, std::span(parameters).subspan(i, 4), ranks);
+    for (std::size_t k = 0; k < 4; ++k)
+      (k < 2 ? together : alone.emplace_back())
+          .add(parameters[i + k], gradients[k], momenta[i + k]);
+  }
+  Value read = full(g, type, 0);
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    Value now = update(g, alone[i], rate)[0];
+    if (i % 2 == 0) read = ops::add(g, read, now);
+  }
+  update(g, together, rate);
+  while (g.size() < n) read = ops::relu(g, read);
+  g.add_output("read", read);
+  return g;
+}
+
 std::span<const Family> families() {
   static constexpr Family all[] = {
       {"chain", "elementwise ops in a row", make_chain},
       {"fan", "one value with n/4 readers", make_fan},
       {"layered", "a data-parallel training step", make_layered},
+      {"updates", "a training step with an optimizer for many parameters and one each for others",
+       make_updates},
       {"random", "a random graph with repeated, dead and constant parts", make_random},
   };
   return all;

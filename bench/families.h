@@ -1,5 +1,5 @@
 #pragma once
-// Graphs of any size for benchmarks: four families, always the same graph for the same size.
+// Graphs of any size for benchmarks: five families, always the same graph for the same size.
 
 #include <span>
 #include <string_view>
@@ -23,6 +23,10 @@ Graph make_fan(std::size_t n);
 Graph make_layered(std::size_t n);
 /// Operands among recent and old values; with repeated nodes, dead nodes, constants and reshapes.
 Graph make_random(std::size_t n);
+
+/// A training step whose parameters are updated half by one optimizer for all, half by one each;
+/// gradients come in buckets of four, and new parameters are read before the step ends.
+Graph make_updates(std::size_t n);
 
 std::span<const Family> families();
 

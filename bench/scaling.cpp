@@ -121,7 +121,8 @@ struct Operation {
   std::function<double(const Case&)> seconds;  // of doing it once, on a copy where it edits
 };
 
-/// What is measured. Every pass of the house is in it by itself.
+/// What is measured. Every pass of the house is in it by itself, with every word that an option of
+/// it lists.
 std::vector<Operation> operations(const PassTable& table) {
   std::vector<Operation> list = {
       {"build",
@@ -137,13 +138,21 @@ std::vector<Operation> operations(const PassTable& table) {
          return seconds_of(c, [&] { return move_a_quarter(g); });
        }},
   };
-  for (const Pass& pass : table.passes())
+  auto add = [&](const Pass& pass, const std::string& name, const OptionTexts& options) {
     list.push_back(
-        {pass.name, [&](const Case& c) {
+        {name, [&table, &pass, options](const Case& c) {
            Program program{Graph(c.graph)};
            prepare(program, table, pass);
-           return seconds_of(c, [&] { return run_pass(program, table, {pass.name, {}}); });
+           return seconds_of(c, [&] { return run_pass(program, table, {pass.name, options}); });
          }});
+  };
+  for (const Pass& pass : table.passes()) {
+    add(pass, pass.name, {});
+    for (const OptionRow& option : pass.options)
+      for (const std::string& value : option.values)
+        if (value != option.fallback)
+          add(pass, fmt::format("{} {}", pass.name, value), {{option.name, value}});
+  }
   return list;
 }
 
@@ -201,12 +210,12 @@ struct Row {
 };
 
 void print_rows(const Options& options, std::span<const Row> rows) {
-  fmt::print("  {:<22}", "");
+  fmt::print("  {:<26}", "");
   for (const Size& size : options.sizes()) fmt::print(" {:>8}", size.name);
   fmt::print(" {:>9} {:>8} {:>9} {:>7}  guard\n", "per node", "exponent", "from 100K", "spread");
   auto number = [](std::optional<double> e) { return e ? fmt::format("{:.2f}", *e) : "-"; };
   for (const Row& row : rows) {
-    fmt::print("  {:<22}", row.name);
+    fmt::print("  {:<26}", row.name);
     for (double s : row.seconds) fmt::print(" {:>8}", time_text(s));
     fmt::print(
         " {:>9} {:>8} {:>9} {:>6.0f}%  {}\n",

@@ -33,7 +33,7 @@ for number, line in enumerate((root / "tests/coverage.txt").read_text().splitlin
         for test in what.split():
             suite, _, case = test.partition(".")
             is_file = test.startswith("golden/") and (root / "tests" / f"{test}.hkt").exists()
-            is_case = re.search(rf"TEST\({suite}, {case}\)", tests) if case else None
+            is_case = re.search(rf"TEST(?:_P)?\({suite}, {case}\)", tests) if case else None
             is_program = f"add_test(NAME {test} " in (root / "tests/CMakeLists.txt").read_text()
             if not (is_file or is_case or is_program):
                 bad.append(f"{where}: no test {test}")

@@ -1,7 +1,7 @@
 // Writes the documents that follow from the tables: docs FOLDER writes ops.md and passes.md, docs
 // --check FOLDER fails when they are not what it would write.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -107,6 +107,7 @@ std::string ops_document() {
     trait(op->has_region, "has a region");
     trait(op->moves_data, "moves elements, keeps their bits");
     trait(op->exactly_rounded, "bits are the same on every machine");
+    trait(op->optimizes, "an optimizer: can be cut and joined along its lists");
     trait(op->expand != nullptr, "a composite: runs as its expansion into smaller ops");
     if (!traits.empty()) out += fmt::format("- {}\n", traits);
     out += fmt::format("- types in the example: {}\n", shown[op].types);
@@ -151,7 +152,9 @@ std::string passes_document() {
       out += fmt::format("- comes after `{}` where both are used\n", n);
     if (p.once) out += "- once per program\n";
     for (const OptionRow& o : p.options)
-      out += fmt::format("- `{}` ({}, default `{}`): {}\n", o.name, o.kind, o.fallback, o.doc);
+      out += fmt::format("- `{}` ({}, default `{}`): {}\n", o.name,
+                         o.values.empty() ? o.kind : fmt::format("{}", fmt::join(o.values, " or ")),
+                         o.fallback, o.doc);
     if (!out.ends_with("\n\n")) out += '\n';
     out += pass_example(p);
   }

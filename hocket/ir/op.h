@@ -97,6 +97,10 @@ struct Op {
   bool moves_data = false;       ///< copies elements and never computes: bits are kept
   bool exactly_rounded = false;  ///< IEEE or its own definition fixes every bit
   bool free = false;             ///< costs nothing: the same bytes under another type or name
+  /// An optimizer: a list of operands holds one tensor per parameter, or none, the parameters first
+  /// and their gradients second; results are such lists in a row. No tensor sees another one's, so
+  /// that a node can be cut and joined anywhere along its lists.
+  bool optimizes = false;
   /// Arithmetic operations of a node, `written` being its result types. Without it: none, or what
   /// the body or the expansion does.
   double (*flops)(const InferCall&) = nullptr;

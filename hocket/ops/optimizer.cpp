@@ -213,7 +213,8 @@ constinit const Op sgd{
                    maximize,
                    {"first", AttributeKind::flag, "the momenta start as the gradients", false}},
     .infer = infer_sgd,
-    .expand = expand_sgd};
+    .expand = expand_sgd,
+    .optimizes = true};
 
 constinit const Op adam{
     .name = "adam",
@@ -223,14 +224,16 @@ constinit const Op adam{
     .operands = adam_operands,
     .attributes = adam_attributes,
     .infer = infer_adam,
-    .expand = [](ExpandCall& c) { return expand_adam_with(c, false); }};
+    .expand = [](ExpandCall& c) { return expand_adam_with(c, false); },
+    .optimizes = true};
 
 constinit const Op adamw{.name = "adamw",
                          .doc = "Adam with decay of the parameters themselves; otherwise as adam",
                          .operands = adam_operands,
                          .attributes = adam_attributes,
                          .infer = infer_adam,
-                         .expand = [](ExpandCall& c) { return expand_adam_with(c, true); }};
+                         .expand = [](ExpandCall& c) { return expand_adam_with(c, true); },
+                         .optimizes = true};
 
 constinit const Op div_each{.name = "div_each",
                             .doc = "every x divided by d",

@@ -1,5 +1,6 @@
 #include "hocket/passes/pass.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "hocket/base/error.h"
@@ -58,6 +59,14 @@ std::string_view kind(Bytes) { return "size"; }
 
 void unknown_key(std::string_view key, std::span<const std::string_view> known) {
   fail("unknown option '{}'{}", key, known.empty() ? "; it has none" : nearest_hint(key, known));
+}
+
+void require_one_of(std::string_view text, std::span<const std::string> values) {
+  if (values.empty() || std::ranges::find(values, text) != values.end()) return;
+  std::string wanted;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    wanted += fmt::format("{}{}", i == 0 ? "" : i + 1 < values.size() ? ", " : " or ", values[i]);
+  fail("found '{}', wanted {}", text, wanted);
 }
 
 void bad_value(std::string_view key, std::string_view why) { fail("option '{}': {}", key, why); }

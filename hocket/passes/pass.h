@@ -34,6 +34,7 @@ struct OptionRow {
   std::string kind;      ///< `int`, `size`, `bool` or `text`
   std::string fallback;  ///< as it would be written
   std::string doc;
+  std::vector<std::string> values = {};  ///< all that a text may be; empty: anything
 };
 
 using OptionTexts = std::vector<std::pair<std::string, std::string>>;  ///< key, value as written
@@ -63,6 +64,7 @@ struct Option {
   std::variant<std::int64_t Options::*, bool Options::*, std::string Options::*, Bytes Options::*>
       member;
   std::string doc;
+  std::vector<std::string> values = {};  ///< all that a text may be; empty: anything
 };
 
 namespace option_text {
@@ -79,6 +81,8 @@ std::string_view kind(bool);
 std::string_view kind(const std::string&);
 std::string_view kind(Bytes);
 [[noreturn]] void unknown_key(std::string_view key, std::span<const std::string_view> known);
+/// Error when there are values and `text` is none of them.
+void require_one_of(std::string_view text, std::span<const std::string> values);
 [[noreturn]] void bad_value(std::string_view key, std::string_view why);
 }  // namespace option_text
 
@@ -95,6 +99,7 @@ Options read_options(const std::vector<Option<Options>>& list, const OptionTexts
     }
     if (found == nullptr) option_text::unknown_key(key, known);
     if constexpr (!std::is_empty_v<Options>) try {
+        option_text::require_one_of(text, found->values);
         std::visit([&, value = &text](auto member) { option_text::read(*value, result.*member); },
                    found->member);
       } catch (const Error& e) {
@@ -116,7 +121,7 @@ make_pass(PassInfo info, void (*function)(Target&, const Options&),
       std::visit(
           [&](auto member) {
             pass.options.push_back({o.name, std::string(option_text::kind(defaults.*member)),
-                                    option_text::write(defaults.*member), o.doc});
+                                    option_text::write(defaults.*member), o.doc, o.values});
           },
           o.member);
   auto run = [function, options = std::move(options)](Target& target, const OptionTexts& texts) {

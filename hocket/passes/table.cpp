@@ -12,6 +12,8 @@
 #include "hocket/passes/common_nodes.h"
 #include "hocket/passes/dead_nodes.h"
 #include "hocket/passes/fold.h"
+#include "hocket/passes/fuse_optimizer.h"
+#include "hocket/passes/split_optimizer.h"
 
 namespace hocket {
 
@@ -28,6 +30,21 @@ PassTable standard_passes() {
                               "broadcasts and casts "
                               "that do nothing"},
                       fold));
+  // Once: what it leaves is cut as it was asked for, and a second request would be about other
+  // nodes. `fuse-optimizer` is no undoing of it but a clean-up, which may come at any time.
+  table.add(make_pass(
+      {.name = "split-optimizer",
+       .doc = "cuts an optimizer of many tensors by bucket, by parameter or by a set of "
+              "gradients",
+       .once = true},
+      split_optimizer,
+      {{"by", &SplitOptimizer::by, "what gets an optimizer of its own", {"bucket", "parameter"}},
+       {"gradients", &SplitOptimizer::gradients,
+        "cut these off instead, written `%a+%b`; `none`: go by `by`"}}));
+  table.add(make_pass({.name = "fuse-optimizer",
+                       .doc = "joins optimizers that have the same hyper-parameters and do not "
+                              "depend on each other"},
+                      fuse_optimizer));
   table.add_word("default", "dead-nodes,common-nodes,fold,dead-nodes",
                  "clean-up; safe for every program");
   table.validate();
@@ -108,7 +125,12 @@ const Pass& PassTable::known_item(std::string_view name) const {
 
 std::vector<PassCall> PassTable::parse(std::string_view text, std::vector<Remark>* remarks) const {
   std::vector<PassCall> calls;
-  std::size_t from_words = 0;  // calls[0..from_words) came out of words
+  std::vector<bool> of_word;  // of each call: out of a word, and not named by the user so far
+  auto drop = [&](const std::string& name) {
+    if (remarks != nullptr)
+      remarks->push_back(
+          {.where = name, .what = "not run a second time", .why = "the list holds it already"});
+  };
   if (trim(text).empty()) return calls;
   for (std::string_view item : split(text, ',')) {
     PassCall call = parse_item(item);
@@ -120,24 +142,31 @@ std::vector<PassCall> PassTable::parse(std::string_view text, std::vector<Remark
     if (word != words_.end()) {
       if (!call.options.empty())
         fail("'{}' stands for several passes: give options behind it", call.name);
-      calls.insert(calls.end(), word->calls.begin(), word->calls.end());
-      from_words = calls.size();
+      for (const PassCall& step : word->calls) {
+        if (find(step.name).once &&
+            std::ranges::find(calls, step.name, &PassCall::name) != calls.end()) {
+          drop(step.name);
+          continue;
+        }
+        calls.push_back(step);
+        of_word.push_back(true);
+      }
       continue;
     }
     const Pass& pass = known_item(call.name);
-    auto end = calls.begin() + static_cast<std::ptrdiff_t>(from_words);
-    auto step = pass.once ? std::find_if(calls.begin(), end,
-                                         [&](const PassCall& c) { return c.name == call.name; })
-                          : end;
-    if (step == end) {
+    std::size_t step = 0;
+    while (step < calls.size() && !(pass.once && of_word[step] && calls[step].name == call.name))
+      ++step;
+    if (step == calls.size()) {
       calls.push_back(std::move(call));
-    } else if (!call.options.empty()) {
-      step->options = std::move(call.options);
-    } else if (remarks != nullptr) {
-      remarks->push_back({.where = call.name,
-                          .what = "not run a second time",
-                          .why = "the list holds it already"});
+      of_word.push_back(false);
+      continue;
     }
+    of_word[step] = false;  // named again it is a repetition of the user's, an error when run
+    if (call.options.empty())
+      drop(call.name);
+    else
+      calls[step].options = std::move(call.options);
   }
   return calls;
 }

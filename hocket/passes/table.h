@@ -40,7 +40,8 @@ class PassTable {
 
   /// Reads `item,item`, an item being `name` or `name:key=value:key=value`, `none`, or a word. A
   /// once-only pass written with options behind a word that holds it sets the options of that step;
-  /// without options it is dropped with a remark.
+  /// without options it is dropped with a remark, and so is one that a word brings a second time.
+  /// What the user himself wrote twice stays, and is an error when it is run.
   std::vector<PassCall> parse(std::string_view text, std::vector<Remark>* remarks = nullptr) const;
 
  private:

@@ -10,36 +10,18 @@
 #include "hocket/base/error.h"
 #include "hocket/driver/load.h"
 #include "hocket/driver/run.h"
+#include "support/sources.h"
 
 namespace hocket {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Folders with a step or a model, of the repository and, where it exists, of the further data.
-std::vector<std::string> sources() {
-  std::vector<std::string> all{HOCKET_SOURCE_DIR "/examples/mlp"};
-  for (const fs::path& root : {fs::path(HOCKET_SOURCE_DIR) / "tests/data", fs::path(HOCKET_DATA)})
-    for (const char* kind : {"captures", "pt2"}) {
-      if (!fs::exists(root / kind)) continue;
-      for (const auto& entry : fs::directory_iterator(root / kind))
-        if (entry.is_directory()) all.push_back(entry.path().string());
-    }
-  std::ranges::sort(all);
-  return all;
+std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
+  return testing::source_name(info.param);
 }
 
-std::string test_name(const testing::TestParamInfo<std::string>& info) {
-  fs::path path(info.param);
-  bool ours = !info.param.starts_with(HOCKET_DATA);
-  std::string name = path.parent_path().filename().string() + "_" + path.filename().string();
-  name += ours ? "" : "_further";
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
-}
-
-class Capture : public testing::TestWithParam<std::string> {};
+class Capture : public ::testing::TestWithParam<std::string> {};
 
 RunOptions options(const std::string& backend, const std::string& passes = "none") {
   RunOptions o;
@@ -76,7 +58,7 @@ TEST_P(Capture, KeepsItsBits) {
   RunReport threaded = run(step, two);
   EXPECT_TRUE(threaded.check->ok);
   EXPECT_EQ(run(step, two).digest, threaded.digest);
-  fs::path folder = fs::path(testing::TempDir()) / test_name({GetParam(), 0});
+  fs::path folder = fs::path(::testing::TempDir()) / test_name({GetParam(), 0});
   fs::create_directories(folder);
   std::string path = (folder / "step.hkt").string();
   save_step(step, path);
@@ -135,7 +117,7 @@ TEST_P(Capture, CheckFindsAWrongValue) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Capture, testing::ValuesIn(sources()), test_name);
+INSTANTIATE_TEST_SUITE_P(All, Capture, ::testing::ValuesIn(testing::sources()), test_name);
 
 /// Graphs without values are read, too, and can be run on made-up ones.
 TEST(FurtherGraphs, AreImported) {

@@ -15,12 +15,15 @@
 #include "hocket/ir/verify.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/runner.h"
+#include "support/pass_choices.h"
 #include "support/random_program.h"
+#include "support/random_step.h"
 
 namespace hocket::testing {
 namespace {
 
 int failures = 0;
+std::map<std::string, int> changes;  // graphs that a pass has changed, by its name
 
 void report(std::uint64_t seed, std::string_view what, const std::string& detail,
             const std::string& text) {
@@ -44,17 +47,54 @@ std::map<std::string_view, int> effects(const Program& program) {
   return count;
 }
 
+/// Some gradients of an optimizer that has more of them, as an option; "" when there is none.
+std::string some_gradients(Random& random, const Program& program) {
+  for (const Graph& g : program.graphs)
+    for (NodeId n : g.nodes()) {
+      if (!g[n].op->optimizes) continue;
+      std::string text;
+      auto gradients = g[n].slot(1);
+      Value stays = gradients[random() % gradients.size()];
+      for (Value v : gradients)
+        if (v != stays && (text.empty() || random() % 2 == 0))
+          text += (text.empty() ? "%" : "+%") + g.name(v);
+      if (!text.empty()) return text;
+    }
+  return "";
+}
+
+/// Every pass of the table alone, behind what it needs, with every listed value of its options;
+/// and a few lists.
+std::vector<std::vector<PassCall>> pass_lists(const PassTable& table, Random& random,
+                                              const Program& program) {
+  std::vector<std::vector<PassCall>> lists;
+  for (const Pass& pass : table.passes()) {
+    lists.push_back(with_needs(table, {pass.name, {}}));
+    for (const OptionRow& option : pass.options) {
+      // The tensors here are small, and so are the sizes that make a difference.
+      std::vector<std::string> values = values_to_try(option);
+      if (option.kind == "size") values = {"16", "64"};
+      for (const std::string& value : values)
+        if (value != option.fallback)
+          lists.push_back(with_needs(table, {pass.name, {{option.name, value}}}));
+    }
+  }
+  lists.push_back(table.parse("default"));
+  lists.push_back(table.parse("split-optimizer:by=parameter,fuse-optimizer"));
+  if (std::string some = some_gradients(random, program); !some.empty())
+    lists.push_back({{"split-optimizer", {{"gradients", some}}}});
+  return lists;
+}
+
 void check_passes(std::uint64_t seed, Random& random, const Program& program) {
   PassTable table = standard_passes();
   auto inputs = random_inputs(random, program);
-  std::vector<std::vector<PassCall>> lists;
-  for (const Pass& pass : table.passes()) lists.push_back({{pass.name, {}}});
-  lists.push_back(table.parse("default"));
-  for (const auto& list : lists) {
+  for (const auto& list : pass_lists(table, random, program)) {
     Program changed = program;
-    std::string name = list.size() == 1 ? list[0].name : "default";
+    std::string name = to_text(list);
     try {
-      run_passes(changed, table, list, {.verify_all = true});
+      for (const PassReport& r : run_passes(changed, table, list, {.verify_all = true}))
+        if (r.changed) ++changes[r.pass];
       for (const Graph& g : changed.graphs) g.check_consistency();
       if (effects(changed) != effects(program))
         report(seed, name, "an effect is gone", to_text(program));
@@ -220,13 +260,40 @@ std::vector<Pass> broken_passes() {
         if (g.before(a, b) && g.type(g.result(a)) == g.type(g.result(b)))
           g.replace_uses(g.result(b), g.result(a));
   }));
+  // Cuts that mix up the state of two parameters, and joins of what has different rates.
+  list.push_back(make_pass({.name = "mix-up-state", .doc = ""}, [](Graph& g) {
+    for (NodeId n : g.nodes()) {
+      if (!g[n].op->optimizes) continue;
+      auto count = static_cast<std::uint32_t>(g[n].slot(0).size()), first = 2 * count;
+      if (g[n].slot(2).size() < 2) continue;
+      Value a = g[n].inputs[first], b = g[n].inputs[first + 1];
+      if (g.type(a) != g.type(b)) continue;
+      g.set_operand(n, first, b);
+      g.set_operand(n, first + 1, a);
+    }
+  }));
+  list.push_back(make_pass({.name = "one-rate-for-all", .doc = ""}, [](Graph& g) {
+    Value rate;
+    for (NodeId n : g.nodes()) {
+      if (!g[n].op->optimizes) continue;
+      std::uint32_t at = 0;
+      for (std::size_t s = 0; g[n].op->operands[s].name != "lr"; ++s)
+        at += static_cast<std::uint32_t>(g[n].slot(s).size());
+      if (!rate) rate = g[n].inputs[at];
+      g.set_operand(n, at, rate);
+    }
+  }));
   return list;
 }
 
-RandomProgram shape_of(std::uint64_t i) {
-  // One, two and four ranks in turn; every fifth program with several is a pipeline.
+/// One, two and four ranks in turn; every fourth program is a training step, and every fifth of the
+/// others with several ranks a pipeline.
+Program program_at(Random& random, std::uint64_t i) {
   int ranks = 1 << (i % 3);
-  return {.ranks = ranks, .nodes = 5 + static_cast<int>(i % 60), .stages = ranks > 1 && i % 5 == 0};
+  if (i % 4 == 3) return random_step(random, ranks);
+  return random_program(
+      random,
+      {.ranks = ranks, .nodes = 5 + static_cast<int>(i % 60), .stages = ranks > 1 && i % 5 == 0});
 }
 
 void check_broken_passes(std::uint64_t seed) {
@@ -236,7 +303,7 @@ void check_broken_passes(std::uint64_t seed) {
     std::uint64_t caught_at = 0;
     for (std::uint64_t i = 0; i < 200 && caught_at == 0; ++i) {
       Random random(seed * 1000003 + i);
-      Program program = random_program(random, shape_of(i)), changed = program;
+      Program program = program_at(random, i), changed = program;
       auto inputs = random_inputs(random, program);
       try {
         run_pass(changed, table, {pass.name, {}}, {.verify_all = true});
@@ -257,7 +324,7 @@ int run(std::uint64_t graphs, std::uint64_t seed) {
   std::map<std::string_view, int> occurred;
   for (std::uint64_t i = 0; i < graphs && failures < 5; ++i) {
     Random random(seed * 1000003 + i);
-    Program program = random_program(random, shape_of(i));
+    Program program = program_at(random, i);
     verify(program);
     for (const Graph& g : program.graphs) {
       std::map<std::string_view, bool> here;
@@ -275,6 +342,13 @@ int run(std::uint64_t graphs, std::uint64_t seed) {
   }
   if (rarest == 0 && graphs >= 300) {
     fmt::print("FAILED: an op never occurred\n");
+    ++failures;
+  }
+  const PassTable table = standard_passes();
+  for (const Pass& pass : table.passes()) {
+    fmt::print("{:<24}changed {} times\n", pass.name, changes[pass.name]);
+    if (changes[pass.name] > 0 || graphs < 300) continue;
+    fmt::print("FAILED: {} never changed anything\n", pass.name);
     ++failures;
   }
   check_broken_passes(seed);

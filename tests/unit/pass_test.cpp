@@ -98,6 +98,13 @@ TEST(Passes, ListsAreParsed) {
   EXPECT_EQ(table.parse("word,only", &remarks).size(), 2u);
   ASSERT_EQ(remarks.size(), 1u);
   EXPECT_EQ(remarks[0].where, "only");
+  remarks.clear();  // a word brings it a second time
+  EXPECT_EQ(table.parse("word,word", &remarks).size(), 3u);
+  EXPECT_EQ(table.parse("only:k=3,word", &remarks),
+            (std::vector<PassCall>{{"only", {{"k", "3"}}}, {"first", {}}}));
+  EXPECT_EQ(remarks.size(), 2u);
+  EXPECT_EQ(table.parse("word,only:k=2,only:k=3").size(), 3u);
+  EXPECT_EQ(table.parse("word,only,only").size(), 3u);
   EXPECT_EQ(table.parse("only,only").size(), 2u);  // the user's own repetition is an error when run
   EXPECT_EQ(error_of([&] { table.parse("frist"); }), "unknown pass 'frist'; nearest is 'first'");
   EXPECT_EQ(error_of([&] { table.parse("first:x"); }), "pass 'first': found 'x', wanted key=value");
@@ -109,6 +116,7 @@ struct Sample {
   Bytes cap{25 << 20};
   bool loud = false;
   std::string by = "path";
+  std::string of = "all";
 };
 
 Sample seen;
@@ -120,7 +128,8 @@ TEST(Passes, OptionsFillAStruct) {
                       {{"count", &Sample::count, "how many"},
                        {"cap", &Sample::cap, "largest"},
                        {"loud", &Sample::loud, "speak up"},
-                       {"by", &Sample::by, "what"}}));
+                       {"by", &Sample::by, "what"},
+                       {"of", &Sample::of, "whose", {"all", "some", "none"}}}));
   const Pass& row = table.find("sample");
   EXPECT_EQ(row.options[1].fallback, "25MiB");
   EXPECT_EQ(row.options[1].kind, "size");
@@ -140,6 +149,11 @@ TEST(Passes, OptionsFillAStruct) {
       "pass 'sample': option 'cap': found '1MB', wanted a size such as 65536, 64KiB or 25MiB");
   EXPECT_EQ(error_of([&] { run(p, table, "sample:count=x"); }),
             "pass 'sample': option 'count': found 'x', wanted an int");
+  EXPECT_EQ(row.options[4].values, (std::vector<std::string>{"all", "some", "none"}));
+  run(p, table, "sample:of=some");
+  EXPECT_EQ(seen.of, "some");
+  EXPECT_EQ(error_of([&] { run(p, table, "sample:of=any"); }),
+            "pass 'sample': option 'of': found 'any', wanted all, some or none");
   EXPECT_THROW(run(p, table, "sample:cap=99999999999GiB"), Error);
 }
 

@@ -1,0 +1,105 @@
+// Optimizers as PyTorch traces them: what becomes of their write-backs, and that they can be cut.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+#include "hocket/driver/load.h"
+#include "hocket/driver/run.h"
+#include "support/sources.h"
+
+namespace hocket {
+namespace {
+
+RunReport run_with(const Step& step, const std::string& passes) {
+  RunOptions options;
+  options.compile.passes = passes;
+  options.check = true;
+  return run(step, options);
+}
+
+std::vector<NodeId> optimizers(const Graph& g) {
+  std::vector<NodeId> found;
+  for (NodeId n : g.nodes())
+    if (g[n].op->optimizes) found.push_back(n);
+  return found;
+}
+
+/// What stands in graph.json: placeholders that it writes, by in-place operators and by batch
+/// norms, which write two each; and collectives that sum gradients of its optimizer node, with one
+/// more for gradients that none sums.
+struct Facts {
+  std::size_t written, parts;
+};
+const std::map<std::string, Facts> facts = {
+    {"ep", {48, 5}},         {"gpt2", {112, 28}},   {"gpt2_foreach", {112, 0}},
+    {"gpt2_raw", {112, 28}}, {"llama", {84, 21}},   {"llama_fsdp", {84, 21}},
+    {"mlp", {12, 0}},        {"mlp_fsdp", {12, 0}}, {"mobilenet", {386, 0}},
+    {"resnet", {58, 0}},     {"tp", {96, 1}},
+};
+
+class CapturedOptimizer : public ::testing::TestWithParam<std::string> {
+ protected:
+  static Facts known() { return facts.at(std::filesystem::path(GetParam()).filename().string()); }
+};
+
+/// The source writes every new value back by a copy_. None of them is left as a node, and none is
+/// lost, those of buffers neither; no input goes.
+TEST_P(CapturedOptimizer, LeavesNoOrphanedWriteAndLosesNone) {
+  Program program = load(GetParam()), cleaned = program;
+  PassTable table = standard_passes();
+  run_passes(cleaned, table, table.parse("dead-nodes"));
+  const Graph &before = program.graphs[0], &after = cleaned.graphs[0];
+  ASSERT_EQ(before.inputs().size(), after.inputs().size());
+  std::size_t written = 0;
+  for (const Input& in : before.inputs()) {
+    EXPECT_EQ(before.next(in.value), after.next(in.value)) << in.names[0];
+    if (Value next = after.next(in.value); next && next != in.value) ++written;
+  }
+  EXPECT_EQ(written, known().written);
+  for (NodeId n : after.nodes()) EXPECT_TRUE(after.used(n)) << after.describe(n);
+}
+
+/// Gradients 1 and 2 cut off: two optimizers, the same parameters.
+TEST_P(CapturedOptimizer, IsCutByASetOfGradients) {
+  Step step = load_step(GetParam());
+  std::string whole = run_with(step, "none").digest;
+  const Graph& g = step.program.graphs[0];
+  for (NodeId n : optimizers(g)) {
+    auto gradients = g[n].slot(1);
+    ASSERT_GT(gradients.size(), 3U);
+    std::string passes =
+        "split-optimizer:gradients=%" + g.name(gradients[1]) + "+%" + g.name(gradients[2]);
+    RunReport cut = run_with(step, passes);
+    EXPECT_EQ(cut.nodes, static_cast<std::int64_t>(g.size()) + 1);
+    EXPECT_EQ(cut.digest, whole);
+    EXPECT_TRUE(cut.check->ok);
+  }
+}
+
+/// By bucket, and joined again.
+TEST_P(CapturedOptimizer, IsCutByBucket) {
+  Step step = load_step(GetParam());
+  std::string whole = run_with(step, "none").digest;
+  auto nodes = static_cast<std::int64_t>(step.program.graphs[0].size());
+  RunReport cut = run_with(step, "split-optimizer:by=bucket");
+  auto parts = static_cast<std::int64_t>(known().parts);
+  EXPECT_EQ(cut.nodes, parts == 0 ? nodes : nodes + parts - 1);
+  EXPECT_EQ(cut.digest, whole);
+  RunReport joined = run_with(step, "split-optimizer:by=bucket,fuse-optimizer");
+  EXPECT_EQ(joined.nodes, nodes);
+  EXPECT_EQ(joined.digest, whole);
+}
+
+std::vector<std::string> captures() {
+  std::vector<std::string> all = testing::sources();
+  std::erase_if(all, [](const std::string& s) { return s.find("/captures/") == s.npos; });
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CapturedOptimizer, ::testing::ValuesIn(captures()),
+                         [](const auto& c) { return testing::source_name(c.param); });
+
+}  // namespace
+}  // namespace hocket

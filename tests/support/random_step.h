@@ -1,0 +1,14 @@
+#pragma once
+// Random training steps: what passes about gradients and optimizers look for.
+
+#include "support/random_program.h"
+
+namespace hocket::testing {
+
+/// A program for `ranks` ranks that ends in optimizers. Gradients come from buckets of any size, or
+/// from none, through waits, divisions, casts and sums; optimizers of all kinds share few settings,
+/// stand in any order, and some read what another one left; new parameters are read in between.
+/// All state has its next value.
+Program random_step(Random& random, int ranks);
+
+}  // namespace hocket::testing
