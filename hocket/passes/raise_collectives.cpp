@@ -1,0 +1,50 @@
+#include "hocket/passes/raise_collectives.h"
+
+#include <fmt/core.h>
+
+#include <map>
+#include <string>
+
+#include "hocket/passes/collectives.h"
+#include "hocket/passes/hoist.h"
+
+namespace hocket {
+namespace {
+
+void remark(Graph& g, NodeId n, NodeId behind, bool bound, bool moved) {
+  std::string where = behind ? "starts behind " + shown(g, behind) : "starts at the front";
+  std::string why = !behind ? "it reads inputs alone"
+                    : bound ? "the two keep their order"
+                            : "which is the last of its operands";
+  g.remark({.where = shown(g, n), .what = moved ? where : where + " already", .why = why});
+}
+
+void hoist_collectives(Graph& g, bool keep_group_order) {
+  std::vector<bool> feeds = find_feeders(g);
+  Hoist hoist(g);
+  OwnGroups own(g);
+  NodeId last_fixed;                                  // of the fixed sequence
+  std::map<std::string, NodeId, std::less<>> fences;  // by group: what its collectives may not pass
+  for (NodeId n : g.nodes()) {
+    if (feeds[n.index]) hoist.up(n);
+    if (!has_channel(g[n])) continue;
+    NodeId& fence = fences[g[n].attr<std::string>("group")];
+    bool fixed = g[n].op->effect || !own.owns(g[n]), starts = g[n].op->starts;
+    if (starts) {
+      NodeId bound = fence;
+      if (fixed && last_fixed && (!bound || g.before(bound, last_fixed))) bound = last_fixed;
+      NodeId before = g.preceding(n), behind = hoist.up(n, bound);
+      remark(g, n, behind, bound && behind == bound, g.preceding(n) != before);
+    }
+    if (fixed) last_fixed = n;
+    if (!starts || keep_group_order) fence = n;
+  }
+}
+
+}  // namespace
+
+void expedite_collectives(Graph& g, const NoOptions&) { hoist_collectives(g, false); }
+
+void raise_collectives(Graph& g, const NoOptions&) { hoist_collectives(g, true); }
+
+}  // namespace hocket
