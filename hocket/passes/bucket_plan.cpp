@@ -147,6 +147,8 @@ class Planner {
     while (true) {
       while (!demand_.empty() && state_[demand_.back().node.index] == State::computed)
         demand_.pop_back();
+      if (demand_.size() == 1 && state_[demand_[0].node.index] == State::offered)
+        demand_.clear();  // the candidate needs nothing any more
       if (demand_.empty()) {
         while (next_ < list_.size() && state_[list_[next_].node.index] != State::waiting) ++next_;
         if (next_ == list_.size()) return close_all();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "hocket/ops/ops.h"
+
 namespace hocket {
 namespace {
 
@@ -34,6 +36,12 @@ std::vector<bool> ends_in_updates(const Graph& g, Accept accept) {
   return ends;
 }
 
+/// True for an op on lists that treats each tensor by itself, so that operands of others do not
+/// matter: what arrives here has arrived.
+bool works_on_each(const Op* op) {
+  return op == &ops::sgd || op == &ops::adam || op == &ops::adamw || op == &ops::div_each;
+}
+
 /// By value: it does not depend on this iteration's batch, except through what the waits of
 /// `updates` bring.
 std::vector<bool> independent_values(const Graph& g, const std::vector<bool>& updates) {
@@ -58,7 +66,7 @@ std::vector<bool> find_gradient_collectives(const Graph& g) {
   std::vector<bool> updates = ends_in_updates(g, [](NodeId) { return true; });
   std::vector<bool> independent = independent_values(g, updates);
   std::vector<bool> settled = ends_in_updates(g, [&](NodeId reader) {
-    return g[reader].op->waits ||
+    return g[reader].op->waits || works_on_each(g[reader].op) ||
            std::ranges::all_of(g[reader].inputs, [&](Value v) { return independent[v.index]; });
   });
   for (NodeId n : g.nodes())

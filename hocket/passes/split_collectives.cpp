@@ -26,11 +26,12 @@ struct Slice {
 };
 using Part = std::vector<Slice>;
 
-/// Fills parts with the elements of all members, one after the other.
+/// Fills parts with the elements of all members that somebody waits for, one after the other.
 std::vector<Part> cut(const Graph& g, NodeId n, std::int64_t bytes) {
   std::vector<Part> parts(1);
   std::int64_t room = bytes;
   for (std::uint32_t i = 0; i < g[n].inputs.size() && parts.size() <= most_parts; ++i) {
+    if (g.uses(g.result(n, i)).empty()) continue;
     const Type& type = g.type(g[n].inputs[i]);
     std::int64_t size = hocket::bytes(type.dtype), count = type.elements(), from = 0;
     do {
@@ -176,7 +177,7 @@ void split_collectives(Graph& g, const SplitCollectives& options) {
       parts = cut(g, n, part);
       if (parts.size() > most_parts)
         why = fmt::format("it would be more than {} parts", most_parts);
-      if (parts.size() == 1) why = "it is one element";
+      if (parts.size() == 1) why = "what is waited for fits in one part";
     }
     if (!why.empty()) {
       g.remark({.where = std::move(where), .what = "left whole", .why = std::move(why)});
