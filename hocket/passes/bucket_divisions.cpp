@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "hocket/base/text.h"
@@ -16,15 +17,16 @@
 namespace hocket {
 namespace {
 
-/// The number that a node divides by, as text that tells all bits but those of a NaN; none when it
-/// is no division by one constant.
+/// The one constant that a node divides by, as text: its dtype and its bytes. None when it is no
+/// such division.
 std::optional<std::string> constant_divisor(const Graph& g, NodeId n) {
   const Node& node = g[n];
   if (node.op != &ops::div || !g.type(node.inputs[1]).shape.empty()) return std::nullopt;
-  const Node& divisor = g[g.node(node.inputs[1])];
-  if (divisor.op != &ops::full && divisor.op != &ops::constant) return std::nullopt;
-  if (!ops::constant_value(g, node.inputs[1])) return std::nullopt;
-  return to_text(g.type(node.inputs[1])) + to_text(divisor.attributes.values()[0]);
+  auto value = ops::constant_value(g, node.inputs[1]);
+  if (!value) return std::nullopt;
+  std::string text(name(value->type().dtype));
+  for (std::byte b : std::as_const(*value).bytes()) text += static_cast<char>(b);
+  return text;
 }
 
 std::vector<NodeId> waits_of(const Graph& g, NodeId bucket) {

@@ -4,26 +4,38 @@
 
 namespace hocket {
 
-NodeId Hoist::up(NodeId n, NodeId bound) {
+NodeId Hoist::last_operand(NodeId n, NodeId bound) const {
   NodeId last = bound;
   for (Value v : g_[n].inputs) {
     NodeId from = g_.node(v);
     if (g_.is_input(from) || is_constant(g_, v)) continue;
     if (!last || g_.before(last, from)) last = from;
   }
-  NodeId root = last && root_[last.index] ? root_[last.index] : last;
-  NodeId place = tail_[root.index] ? tail_[root.index] : root;
-  // A bound may stand among the nodes behind another root; then that is its own end of them.
-  if (last && place && g_.before(place, last)) place = last;
+  return last;
+}
+
+void Hoist::put_behind(NodeId n, NodeId place) {
   if (place)
     g_.move_after(n, place);
   else
     g_.move_before(n, g_.first_node());
-  root_[n.index] = root;
-  tail_[root.index] = n;
   for (Value v : g_[n].inputs)
     if (is_constant(g_, v) && !g_.before(g_.node(v), n)) g_.move_before(g_.node(v), n);
+}
+
+NodeId Hoist::start(NodeId n, NodeId bound) {
+  NodeId last = last_operand(n, bound), &start = starts_[last.index], &tail = tail_[last.index];
+  put_behind(n, start ? start : last);
+  if (tail == start) tail = n;
+  start = n;
   return last;
+}
+
+void Hoist::prepare(NodeId n) {
+  NodeId last = last_operand(n, {}), place = last;
+  while (tail_[place.index]) place = tail_[place.index];
+  put_behind(n, place);
+  tail_[last.index] = n;
 }
 
 std::vector<bool> find_feeders(const Graph& g) {

@@ -13,9 +13,9 @@ namespace {
 
 void remark(Graph& g, NodeId n, NodeId behind, bool bound, bool moved) {
   std::string where = behind ? "starts behind " + shown(g, behind) : "starts at the front";
-  std::string why = !behind ? "it reads inputs alone"
+  std::string why = !behind ? "its operands are inputs"
                     : bound ? "the two keep their order"
-                            : "which is the last of its operands";
+                            : "its last operand";
   g.remark({.where = shown(g, n), .what = moved ? where : where + " already", .why = why});
 }
 
@@ -26,14 +26,14 @@ void hoist_collectives(Graph& g, bool keep_group_order) {
   NodeId last_fixed;                                  // of the fixed sequence
   std::map<std::string, NodeId, std::less<>> fences;  // by group: what its collectives may not pass
   for (NodeId n : g.nodes()) {
-    if (feeds[n.index]) hoist.up(n);
+    if (feeds[n.index]) hoist.prepare(n);
     if (!has_channel(g[n])) continue;
     NodeId& fence = fences[g[n].attr<std::string>("group")];
     bool fixed = g[n].op->effect || !own.owns(g[n]), starts = g[n].op->starts;
     if (starts) {
       NodeId bound = fence;
       if (fixed && last_fixed && (!bound || g.before(bound, last_fixed))) bound = last_fixed;
-      NodeId before = g.preceding(n), behind = hoist.up(n, bound);
+      NodeId before = g.preceding(n), behind = hoist.start(n, bound);
       remark(g, n, behind, bound && behind == bound, g.preceding(n) != before);
     }
     if (fixed) last_fixed = n;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "hocket/passes/collectives.h"
@@ -9,14 +10,28 @@
 namespace hocket {
 namespace {
 
-/// By node: waits, and what follows one wherever it goes.
-std::vector<bool> find_sinking(const Graph& g) {
-  std::vector<bool> sinks(g.node_bound());
+/// A wait, or what follows one wherever it goes.
+struct Sinking {
+  NodeId node;
+  NodeId start;  ///< of the transfer; an input when it was started in an earlier iteration
+};
+
+/// In the order in which they are to be moved: last started first, and readers before what they
+/// read.
+std::vector<Sinking> find_sinking(const Graph& g) {
+  std::vector<NodeId> start(g.node_bound());
+  std::vector<Sinking> list;
   for (NodeId n : g.nodes()) {
-    NodeId source = g[n].op->waits ? NodeId{} : only_source(g, n);
-    sinks[n.index] = g[n].op->waits || (is_cheap(*g[n].op) && source && sinks[source.index]);
+    if (g[n].op->waits)
+      start[n.index] = g.node(g[n].inputs[0]);
+    else if (NodeId source = is_cheap(*g[n].op) ? only_source(g, n) : NodeId{})
+      start[n.index] = start[source.index];
+    if (start[n.index]) list.push_back({n, start[n.index]});
   }
-  return sinks;
+  std::ranges::reverse(list);
+  std::ranges::stable_sort(
+      list, [&](const Sinking& a, const Sinking& b) { return g.before(b.start, a.start); });
+  return list;
 }
 
 void remark(Graph& g, NodeId wait, NodeId reader, bool moved) {
@@ -29,12 +44,10 @@ void remark(Graph& g, NodeId wait, NodeId reader, bool moved) {
 }  // namespace
 
 void sink_waits(Graph& g, const NoOptions&) {
-  std::vector<bool> sinks = find_sinking(g);
   // What was moved in front of a reader, with all that was moved in front of that, is one run of
   // nodes: the reader it ends at, and for that reader the first node of the run.
   std::vector<NodeId> ends_at(g.node_bound()), front(g.node_bound());
-  for (NodeId n : reversed(g.nodes())) {
-    if (!sinks[n.index]) continue;
+  for (auto [n, start] : find_sinking(g)) {
     NodeId reader = g.first_user(n);
     if (!reader) continue;
     NodeId end = ends_at[reader.index] ? ends_at[reader.index] : reader;

@@ -93,8 +93,12 @@ class Splitter {
   /// The first part keeps the channel, the others get their own.
   void start(const Part& part) {
     std::vector<Value> operands;
-    operands.reserve(part.size());
-    for (const Slice& s : part) operands.push_back(operand(s));
+    std::vector<std::string> names;
+    for (const Slice& s : part) {
+      operands.push_back(operand(s));
+      names.push_back(g_.name(g_.result(n_, s.member)));
+    }
+    std::vector<std::string_view> wanted(names.begin(), names.end());
     Attributes attributes = g_[n_].attributes;
     if (!started_.empty())
       attributes = attributes.with(static_cast<std::size_t>(g_[n_].op->attribute_index("channel")),
@@ -102,6 +106,7 @@ class Splitter {
     started_.push_back(g_.add(At(g_, n_), {.op = g_[n_].op,
                                            .inputs = operands,
                                            .attributes = attributes,
+                                           .names = wanted,
                                            .path = g_.path(n_),
                                            .delay = g_[n_].delay,
                                            .stage = g_[n_].stage}));
@@ -153,7 +158,7 @@ std::string refusal(const Graph& g, NodeId n, OwnGroups& own, std::int64_t part)
   for (Value v : node.inputs) bytes += g.type(v).bytes();
   if (bytes <= part) return fmt::format("{} bytes fit in one part", bytes);
   if (node.op != &ops::all_reduce && node.op != &ops::reduce && node.op != &ops::broadcast_from)
-    return fmt::format("{} does not give all ranks equal elements", node.op->name);
+    return fmt::format("the elements of {} have their places among ranks", node.op->name);
   if (!own.owns(node)) return "ranks that run another graph take part";
   for (Value v : g.results(n))
     for (Use use : g.uses(v))
