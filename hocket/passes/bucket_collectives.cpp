@@ -118,22 +118,17 @@ NodeId merge_members(Graph& g, const std::vector<NodeId>& members) {
 /// One wait for several of a bucket, where the first of them stands. Those of another delay or
 /// stage stay by themselves.
 void merge_waits(Graph& g, NodeId bucket) {
-  std::vector<NodeId> waits;
-  std::vector<Value> arriving;
-  NodeId first;
-  for (Value v : g.results(bucket)) {
-    std::size_t known = waits.size();
-    for (Use use : g.uses(v)) {
-      if (use.node == g.return_node()) continue;
-      if (!first) first = use.node;
-      if (g[use.node].delay != g[first].delay || g[use.node].stage != g[first].stage) continue;
-      waits.push_back(use.node);
-    }
-    if (waits.size() > known) arriving.push_back(v);
-  }
-  std::ranges::sort(waits, [&](NodeId a, NodeId b) { return g.before(a, b); });
-  waits.erase(std::ranges::unique(waits).begin(), waits.end());
+  std::vector<NodeId> waits = readers_of(g, bucket);
+  if (waits.empty()) return;
+  NodeId first = waits[0];
+  std::erase_if(waits, [&](NodeId n) {
+    return g[n].delay != g[first].delay || g[n].stage != g[first].stage;
+  });
   if (waits.size() < 2) return;
+  std::vector<Value> arriving;
+  for (NodeId n : waits) arriving.insert(arriving.end(), g[n].inputs.begin(), g[n].inputs.end());
+  std::sort(arriving.begin(), arriving.end());
+  arriving.erase(std::unique(arriving.begin(), arriving.end()), arriving.end());
   NodeId merged = g.add(At(g, waits[0]), {.op = &ops::wait,
                                           .inputs = arriving,
                                           .path = common_path(g, waits),

@@ -29,16 +29,6 @@ std::optional<std::string> constant_divisor(const Graph& g, NodeId n) {
   return text;
 }
 
-std::vector<NodeId> waits_of(const Graph& g, NodeId bucket) {
-  std::vector<NodeId> waits;
-  for (Value v : g.results(bucket))
-    for (Use use : g.uses(v))
-      if (use.node != g.return_node()) waits.push_back(use.node);
-  std::ranges::sort(waits, [&](NodeId a, NodeId b) { return g.before(a, b); });
-  waits.erase(std::ranges::unique(waits).begin(), waits.end());
-  return waits;
-}
-
 NodeId add_div_each(Graph& g, NodeId place, const std::vector<Value>& xs, Value divisor,
                     const std::string& path, const Node& like) {
   std::vector<Value> operands = xs;
@@ -87,7 +77,7 @@ void merge_divisions(Graph& g, NodeId bucket) {
   std::vector<NodeId> before, behind;
   for (Value v : g[bucket].inputs)
     if (g.uses(v).size() == 1) before.push_back(g.node(v));
-  for (NodeId wait : waits_of(g, bucket))
+  for (NodeId wait : readers_of(g, bucket))
     for (Value v : g.results(wait))
       for (Use use : g.uses(v))
         if (use.operand == 0 && use.node != g.return_node()) behind.push_back(use.node);
@@ -128,7 +118,7 @@ bool divide_after(Graph& g, NodeId bucket) {
     g.set_operand(bucket, i, g[division].inputs[0]);
     if (!g.used(division)) g.erase(division);
   }
-  for (NodeId wait : waits_of(g, bucket)) {
+  for (NodeId wait : readers_of(g, bucket)) {
     std::vector<Value> arrived = g.results(wait);
     NodeId merged =
         add_div_each(g, g.following(wait), arrived, by, std::string(g.path(wait)), g[wait]);

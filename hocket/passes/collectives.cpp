@@ -42,6 +42,16 @@ NodeId only_source(const Graph& g, NodeId n) {
   return source;
 }
 
+std::vector<NodeId> readers_of(const Graph& g, NodeId n) {
+  std::vector<NodeId> readers;
+  for (Value v : g.results(n))
+    for (Use use : g.uses(v))
+      if (use.node != g.return_node()) readers.push_back(use.node);
+  std::sort(readers.begin(), readers.end(), [&](NodeId a, NodeId b) { return g.before(a, b); });
+  readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+  return readers;
+}
+
 bool is_cheap(const Op& op) {
   if (!op.pure() || op.starts || op.waits || op.has_region) return false;
   return op.body != nullptr || op.free || op.moves_data || &op == &ops::div_each;

@@ -37,6 +37,10 @@ bool is_constant(const Graph& g, Value v);
 /// The one node that all operands but constants come from; none when there are several or none.
 NodeId only_source(const Graph& g, NodeId n);
 
+/// The nodes that read a result of n, but for the return, each once, in list order. O(uses log
+/// uses).
+std::vector<NodeId> readers_of(const Graph& g, NodeId n);
+
 /// True for a node that does little more than read and write its elements: arithmetic on each, a
 /// view, a copy. Such nodes may follow a wait, or run in front of a collective, wherever that goes.
 bool is_cheap(const Op& op);

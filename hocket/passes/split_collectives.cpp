@@ -58,12 +58,7 @@ class Splitter {
     for (const Part& part : parts_)
       for (const Slice& s : part) ++slices_[s.member];
     for (const Part& part : parts_) start(part);
-    std::vector<NodeId> waits;
-    for (Value v : g_.results(n_))
-      for (Use use : g_.uses(v)) waits.push_back(use.node);
-    std::ranges::sort(waits);
-    waits.erase(std::ranges::unique(waits).begin(), waits.end());
-    for (NodeId wait : waits) replace(wait);
+    for (NodeId wait : readers_of(g_, n_)) replace(wait);
     g_.erase(n_);
   }
 
