@@ -3,10 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
+#include <functional>
 #include <queue>
-#include <set>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "hocket/passes/collectives.h"
@@ -14,87 +13,91 @@
 namespace hocket {
 namespace {
 
-/// What ranks meet in: one collective of one graph, or of several that have it in common.
-struct Meeting {
-  std::vector<std::pair<std::size_t, NodeId>> calls;  // graph, node
-  std::vector<std::size_t> later;                     // meetings that some graph starts next
-  std::size_t earlier = 0;  // meetings that some graph starts right before
-  std::size_t number = 0;
+/// A node with a channel, and what it is the graph's part of: a collective of its own, or one that
+/// several graphs have in common.
+struct Call {
+  std::size_t graph;
+  NodeId node;
+  std::size_t meeting;
 };
 
-/// In the order in which they are found, graph after graph.
-std::vector<Meeting> find_meetings(const Program& program) {
-  std::vector<Meeting> meetings;
-  std::map<std::int64_t, std::size_t> common;  // by channel
+struct Calls {
+  std::vector<Call> list;  // graph after graph, in list order
+  std::size_t meetings = 0;
+
+  /// The call that the same graph starts next.
+  const Call* next(const Call& c) const {
+    const Call* following = &c + 1;
+    bool last = following == list.data() + list.size() || following->graph != c.graph;
+    return last ? nullptr : following;
+  }
+};
+
+Calls find_calls(const Program& program) {
+  Calls calls;
+  std::unordered_map<std::int64_t, std::size_t> common;  // by channel
   for (std::size_t i = 0; i < program.graphs.size(); ++i) {
     const Graph& g = program.graphs[i];
     OwnGroups own(g);
-    std::size_t previous = 0;
-    bool first = true;
     for (NodeId n : g.nodes()) {
       if (!has_channel(g[n])) continue;
-      std::size_t at = meetings.size();
+      std::size_t meeting = calls.meetings;
       if (!own.owns(g[n]))
-        at = common.emplace(g[n].attr<std::int64_t>("channel"), at).first->second;
-      if (at == meetings.size()) meetings.emplace_back();
-      meetings[at].calls.emplace_back(i, n);
-      if (!first) {
-        meetings[previous].later.push_back(at);
-        ++meetings[at].earlier;
-      }
-      previous = at;
-      first = false;
+        meeting = common.emplace(g[n].attr<std::int64_t>("channel"), meeting).first->second;
+      if (meeting == calls.meetings) ++calls.meetings;
+      calls.list.push_back({i, n, meeting});
     }
   }
-  return meetings;
+  return calls;
 }
 
-/// Numbers meetings so that each graph's ascend. Where graphs contradict each other, the first one
-/// found is next.
-void number(std::vector<Meeting>& meetings) {
-  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
-  std::set<std::size_t> left;
-  for (std::size_t i = 0; i < meetings.size(); ++i) {
-    left.insert(left.end(), i);
-    if (meetings[i].earlier == 0) ready.push(i);
+/// By meeting: numbers that ascend along every graph. Where graphs contradict each other, the first
+/// meeting found is next.
+std::vector<std::int64_t> number(const Calls& calls) {
+  std::vector<std::vector<const Call*>> parts(calls.meetings);
+  std::vector<std::size_t> earlier(calls.meetings);  // calls right before, not numbered yet
+  for (const Call& c : calls.list) {
+    parts[c.meeting].push_back(&c);
+    if (const Call* next = calls.next(c)) ++earlier[next->meeting];
   }
-  for (std::size_t count = 0; !left.empty();) {
-    std::size_t i = *left.begin();
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  for (std::size_t m = 0; m < calls.meetings; ++m)
+    if (earlier[m] == 0) ready.push(m);
+  std::vector<std::int64_t> numbers(calls.meetings, -1);
+  std::int64_t count = 0;
+  for (std::size_t first = 0;;) {
+    while (first < calls.meetings && numbers[first] >= 0) ++first;
+    if (first == calls.meetings) return numbers;
+    std::size_t m = first;
     if (!ready.empty()) {
-      i = ready.top();
+      m = ready.top();
       ready.pop();
+      if (numbers[m] >= 0) continue;
     }
-    if (left.erase(i) == 0) continue;
-    meetings[i].number = count++;
-    for (std::size_t next : meetings[i].later)
-      if (--meetings[next].earlier == 0) ready.push(next);
+    numbers[m] = count++;
+    for (const Call* c : parts[m])
+      if (const Call* next = calls.next(*c); next && --earlier[next->meeting] == 0)
+        ready.push(next->meeting);
   }
 }
 
 }  // namespace
 
 void order_collectives(Program& program, const NoOptions&) {
-  std::vector<Meeting> meetings = find_meetings(program);
-  number(meetings);
-  std::vector<std::vector<std::pair<NodeId, std::int64_t>>> channels(program.graphs.size());
-  for (const Meeting& m : meetings)
-    for (auto [graph, node] : m.calls)
-      channels[graph].emplace_back(node, static_cast<std::int64_t>(m.number));
-  for (std::size_t i = 0; i < program.graphs.size(); ++i) {
-    Graph& g = program.graphs[i];
-    std::ranges::sort(channels[i],
-                      [&](const auto& a, const auto& b) { return g.before(a.first, b.first); });
-    std::int64_t highest = -1;
-    for (auto [node, channel] : channels[i]) {
-      bool changes = g[node].attr<std::int64_t>("channel") != channel;
-      if (changes) g.set_attribute(node, "channel", channel);
-      bool late = channel < highest;
-      highest = std::max(highest, channel);
-      g.remark({.where = shown(g, node),
-                .what = fmt::format("{} channel {}", changes ? "gets" : "keeps", channel),
-                .why = late ? "ranks of another graph start it earlier than this one does"
-                            : "in list order"});
-    }
+  Calls calls = find_calls(program);
+  std::vector<std::int64_t> numbers = number(calls);
+  std::vector<std::int64_t> highest(program.graphs.size(), -1);
+  for (const Call& c : calls.list) {
+    Graph& g = program.graphs[c.graph];
+    std::int64_t channel = numbers[c.meeting];
+    bool changes = g[c.node].attr<std::int64_t>("channel") != channel;
+    bool late = channel < highest[c.graph];
+    highest[c.graph] = std::max(highest[c.graph], channel);
+    if (changes) g.set_attribute(c.node, "channel", channel);
+    g.remark({.where = shown(g, c.node),
+              .what = fmt::format("{} channel {}", changes ? "gets" : "keeps", channel),
+              .why = late ? "ranks of another graph start it earlier than this one does"
+                          : "in list order"});
   }
 }
 
