@@ -42,6 +42,11 @@ NodeId only_source(const Graph& g, NodeId n) {
   return source;
 }
 
+NodeId maker_of_next(const Graph& g, Value input) {
+  Value next = g.input(input).state ? g.next(input) : Value{};
+  return next && !g.is_input(g.node(next)) ? g.node(next) : NodeId{};
+}
+
 std::vector<NodeId> readers_of(const Graph& g, NodeId n) {
   std::vector<NodeId> readers;
   for (Value v : g.results(n))

@@ -37,6 +37,11 @@ bool is_constant(const Graph& g, Value v);
 /// The one node that all operands but constants come from; none when there are several or none.
 NodeId only_source(const Graph& g, NodeId n);
 
+/// The node that makes an input's next value; none when the input is no state or keeps its value.
+/// It should stay behind all readers of the state, since then the new value can take the old one's
+/// place in memory.
+NodeId maker_of_next(const Graph& g, Value input);
+
 /// The nodes that read a result of n, but for the return, each once, in list order. O(uses log
 /// uses).
 std::vector<NodeId> readers_of(const Graph& g, NodeId n);

@@ -19,8 +19,25 @@ void remark(Graph& g, NodeId n, NodeId behind, bool bound, bool moved) {
   g.remark({.where = shown(g, n), .what = moved ? where : where + " already", .why = why});
 }
 
+/// By node: what a collective that is carried in flight to the next iteration may not pass, the
+/// last reader of what this iteration got.
+std::vector<NodeId> find_holds(const Graph& g) {
+  std::vector<NodeId> holds(g.node_bound());
+  for (const Input& in : g.inputs()) {
+    NodeId maker = maker_of_next(g, in.value);
+    if (!maker || !g[maker].op->starts) continue;
+    NodeId& hold = holds[maker.index];
+    for (NodeId reader : readers_of(g, g.node(in.value)))
+      if (g.before(reader, maker) && (!hold || g.before(hold, reader))) hold = reader;
+  }
+  return holds;
+}
+
+NodeId later(const Graph& g, NodeId a, NodeId b) { return !a || (b && g.before(a, b)) ? b : a; }
+
 void hoist_collectives(Graph& g, bool keep_group_order) {
   std::vector<bool> feeds = find_feeders(g);
+  std::vector<NodeId> holds = find_holds(g);
   Hoist hoist(g);
   OwnGroups own(g);
   NodeId last_fixed;                                  // of the fixed sequence
@@ -31,8 +48,8 @@ void hoist_collectives(Graph& g, bool keep_group_order) {
     NodeId& fence = fences[g[n].attr<std::string>("group")];
     bool fixed = g[n].op->effect || !own.owns(g[n]), starts = g[n].op->starts;
     if (starts) {
-      NodeId bound = fence;
-      if (fixed && last_fixed && (!bound || g.before(bound, last_fixed))) bound = last_fixed;
+      NodeId bound = later(g, fence, holds[n.index]);
+      if (fixed) bound = later(g, bound, last_fixed);
       NodeId before = g.preceding(n), behind = hoist.start(n, bound);
       remark(g, n, behind, bound && behind == bound, g.preceding(n) != before);
     }

@@ -68,7 +68,7 @@ class Sorter {
   /// The node that makes a state's next value is held by the state's readers, unless one of them
   /// stands behind it anyway.
   void count_holds(Value state) {
-    NodeId maker = maker_of_next(state);
+    NodeId maker = maker_of_next(g_, state);
     if (!maker) return;
     int count = 0;
     for (Use use : g_.uses(state)) {
@@ -78,11 +78,6 @@ class Sorter {
     }
     holds_[maker.index] += count;
     if (count > 0) held_states_.emplace(state, maker);
-  }
-
-  NodeId maker_of_next(Value state) const {
-    Value next = g_.input(state).state ? g_.next(state) : Value{};
-    return next && !g_.is_input(g_.node(next)) ? g_.node(next) : NodeId{};
   }
 
   /// All that n reads is placed: n is next, where it stands or, when it was passed, here.

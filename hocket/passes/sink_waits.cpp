@@ -34,11 +34,22 @@ std::vector<Sinking> find_sinking(const Graph& g) {
   return list;
 }
 
+/// The first node that n must stand before: its first reader, or, where it waits for a state, the
+/// node that starts the next transfer into the same place.
+NodeId first_behind(const Graph& g, NodeId n, NodeId start) {
+  NodeId reader = g.first_user(n);
+  if (!reader || !g[n].op->waits || !g.is_input(start)) return reader;
+  for (Value v : g[n].inputs)
+    if (NodeId maker = maker_of_next(g, v); maker && g.before(n, maker) && g.before(maker, reader))
+      reader = maker;
+  return reader;
+}
+
 void remark(Graph& g, NodeId wait, NodeId reader, bool moved) {
   std::string_view what = moved ? "waits in front of" : "stays in front of";
   g.remark({.where = shown(g, wait),
             .what = fmt::format("{} {}", what, shown(g, reader)),
-            .why = "its first reader"});
+            .why = "nothing needs it earlier"});
 }
 
 }  // namespace
@@ -48,7 +59,7 @@ void sink_waits(Graph& g, const NoOptions&) {
   // nodes: the reader it ends at, and for that reader the first node of the run.
   std::vector<NodeId> ends_at(g.node_bound()), front(g.node_bound());
   for (auto [n, start] : find_sinking(g)) {
-    NodeId reader = g.first_user(n);
+    NodeId reader = first_behind(g, n, start);
     if (!reader) continue;
     NodeId end = ends_at[reader.index] ? ends_at[reader.index] : reader;
     bool first = reader == end || front[end.index] == reader;
