@@ -146,6 +146,14 @@ std::vector<Operation> operations(const PassTable& table) {
            prepare(program, table, pass);
            return seconds_of(c, [&] { return run_pass(program, table, {pass.name, {}}); });
          }});
+  // What is small here and passes by default does something with these.
+  for (auto [name, passes] :
+       {std::pair{"bucket cap=4KiB", "bucket-collectives:first=1KiB:cap=4KiB"},
+        std::pair{"split part=128", "split-collectives:part=128"}})
+    list.push_back({name, [&table, call = table.parse(passes)[0]](const Case& c) {
+                      Program program{Graph(c.graph)};
+                      return seconds_of(c, [&] { return run_pass(program, table, call); });
+                    }});
   return list;
 }
 
