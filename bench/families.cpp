@@ -157,6 +157,57 @@ Graph make_layered(std::size_t n) {
 
 namespace {
 
+struct Shard {
+  std::string path;
+  Value piece, gathered, gradient;
+};
+
+constexpr std::size_t nodes_per_shard = 18;
+
+}  // namespace
+
+Graph make_sharded(std::size_t n) {
+  Graph g("step", std::make_shared<const World>(std::vector<Axis>{{"dp", 2}, {"tp", 2}}));
+  constexpr std::int64_t width = 8;
+  Type matrix{DType::f32, false, {width, width}}, piece{DType::f32, false, {width * width / 2}};
+  Value x = g.add_input(matrix, "x", {.names = {"x"}});
+  std::vector<Shard> shards((n - 1) / nodes_per_shard);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    shards[i].path = fmt::format("layers.{}", i);
+    shards[i].piece = g.add_input(
+        piece, "w",
+        {.names = {shards[i].path + ".w"}, .state = true, .kind = StateKind::parameter});
+  }
+  Value two = scalar(g, 2);
+  auto summed = [&](At at, Value v) {
+    return ops::wait(at, ops::all_reduce(at, {v}, {{"group", std::string("tp")}}));
+  };
+  for (Shard& s : shards) {
+    At at(g, g.return_node(), s.path);
+    Value flat = ops::wait(at, ops::all_gather(at, {s.piece}, {{"group", std::string("dp")}}));
+    s.gathered = ops::reshape(at, {flat}, {{"shape", Ints{width, width}}});
+    x = ops::tanh(at, summed(at, ops::matmul(at, x, s.gathered)));
+  }
+  Value d = x;
+  for (Shard& s : std::views::reverse(shards)) {
+    At at(g, g.return_node(), s.path);
+    s.gradient = ops::matmul(at, {d, d}, {{"transpose_a", true}});
+    d = summed(at, ops::matmul(at, {d, s.gathered}, {{"transpose_b", true}}));
+  }
+  while (g.size() + 6 * shards.size() < n) d = ops::relu(g, d);
+  for (Shard& s : shards) {
+    At at(g, g.return_node(), s.path);
+    Value flat = ops::reshape(at, {s.gradient}, {{"shape", Ints{width * width}}});
+    Value sent = ops::reduce_scatter(at, {flat}, {{"group", std::string("dp")}});
+    Value mean = ops::div(at, ops::wait(at, sent), two);
+    g.set_next(s.piece, ops::sub(at, s.piece, ops::mul(at, mean, two)));
+  }
+  g.add_output("dx", d);
+  return g;
+}
+
+namespace {
+
 /// A graph that grows at a frontier of values nobody has read yet, so that most of it stays alive.
 struct RandomGraph {
   Graph g{"random"};
@@ -332,6 +383,7 @@ std::span<const Family> families() {
       {"layered", "a data-parallel training step", make_layered},
       {"updates", "a training step with an optimizer for many parameters and one each for others",
        make_updates},
+      {"sharded", "a step with gathered parameters and dependent collectives", make_sharded},
       {"random", "a random graph with repeated, dead and constant parts", make_random},
   };
   return all;

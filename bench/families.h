@@ -21,6 +21,11 @@ Graph make_chain(std::size_t n);
 Graph make_fan(std::size_t n);
 /// A data-parallel training step: forward, backward, an all-reduce and an update per parameter.
 Graph make_layered(std::size_t n);
+/// A step on two axes: each layer's activations and their gradients are summed over one axis, each
+/// in need of the one before, and parameters are gathered and gradients reduced over the other one,
+/// called in the order of parameters with a view and a division around. Two nodes in nine start a
+/// collective.
+Graph make_sharded(std::size_t n);
 /// Operands among recent and old values; with repeated nodes, dead nodes, constants and reshapes.
 Graph make_random(std::size_t n);
 

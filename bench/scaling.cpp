@@ -2,7 +2,7 @@
 //
 // Bars: time ~ n^e with e <= 1.25 over all sizes and <= 1.15 from 100K nodes; under 2 GB for a
 // million nodes with everything that is done to them; verification and clean-up of a step of 40K
-// nodes in a tenth of a second.
+// nodes in a tenth of a second; 10,000 collectives among 200K nodes bucketed in a second.
 
 #include <fmt/core.h>
 #include <malloc.h>
@@ -37,6 +37,8 @@ constexpr double large = 100'000;
 constexpr double most_bytes = 2e9;
 constexpr std::size_t step_nodes = 40'000;
 constexpr double most_step_seconds = 0.1;
+constexpr std::size_t bucket_nodes = 200'000, bucket_collectives = 10'000;
+constexpr double most_bucket_seconds = 1;
 
 struct Size {
   std::string_view name;
@@ -153,6 +155,14 @@ std::vector<Operation> operations(const PassTable& table) {
         if (value != option.fallback)
           add(pass, fmt::format("{} {}", pass.name, value), {{option.name, value}});
   }
+  // What is small here and passes by default does something with these.
+  for (auto [name, passes] :
+       {std::pair{"bucket cap=4KiB", "bucket-collectives:first=1KiB:cap=4KiB"},
+        std::pair{"split part=128", "split-collectives:part=128"}})
+    list.push_back({name, [&table, call = table.parse(passes)[0]](const Case& c) {
+                      Program program{Graph(c.graph)};
+                      return seconds_of(c, [&] { return run_pass(program, table, call); });
+                    }});
   return list;
 }
 
@@ -339,6 +349,40 @@ int run_step() {
   return bars.exit_code();
 }
 
+// ---- many collectives
+
+int run_buckets() {
+  fmt::print("\n10,000 collectives in a step of 200K nodes\n");
+  PassTable table = standard_passes();
+  std::vector<Graph> steps;
+  std::vector<Variant> variants;
+  for (auto make : {make_layered, make_sharded}) {
+    Graph& g = steps.emplace_back(make(bucket_nodes));
+    std::size_t count = 0;
+    for (NodeId n : std::as_const(g).nodes()) count += g[n].op->starts ? 1 : 0;
+    if (count < bucket_collectives)
+      internal_fail("found {} collectives, wanted at least {}", count, bucket_collectives);
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    for (std::string_view cap : {"4KiB", "25MiB"})
+      variants.push_back(
+          {fmt::format("{} cap={}", i == 0 ? "layered" : "sharded", cap), [&, i, cap] {
+             Program program{Graph(steps[i])};
+             double start = thread_seconds();
+             run_pass(program, table,
+                      {"bucket-collectives", {{"first", "1KiB"}, {"cap", std::string(cap)}}});
+             return thread_seconds() - start;
+           }});
+  std::vector<Measured> measured =
+      measure(variants, {.samples = 5, .patience = 6, .progress = "buckets"});
+  print_table(measured);
+  Bars bars;
+  for (std::size_t i = 0; i < variants.size(); ++i)
+    bars.expect(measured[i].median < most_bucket_seconds, variants[i].name,
+                time_text(measured[i].median), "under " + time_text(most_bucket_seconds));
+  return bars.exit_code();
+}
+
 /// Runs f in a process of its own: memory of one part is no part of another's.
 int in_child(const std::function<int()>& f) {
   std::fflush(nullptr);
@@ -385,5 +429,6 @@ int main(int argc, char** argv) {
   for (const Family& family : families())
     code |= in_child([&] { return run_family(family, options); });
   if (options.only.empty()) code |= in_child(run_step);
+  if (options.only.empty() || options.only == "buckets") code |= in_child(run_buckets);
   return code;
 }

@@ -116,9 +116,10 @@ std::string ops_document() {
   return out;
 }
 
-/// Before and after, from the first golden file of the pass.
+/// Before and after, from the golden file that the pass names.
 std::string pass_example(const Pass& pass) {
-  std::string path = fmt::format("{}/{}/example.hkt", HOCKET_GOLDEN_DIR, pass.name);
+  std::string file = pass.example.empty() ? pass.name + "/example" : pass.example;
+  std::string path = fmt::format("{}/{}.hkt", HOCKET_GOLDEN_DIR, file);
   std::string text = read_file(path);
   std::size_t sentence = text.find('\n'), body = text.find('\n', sentence + 1) + 1,
               middle = text.find("===\n");
@@ -152,9 +153,9 @@ std::string passes_document() {
       out += fmt::format("- comes after `{}` where both are used\n", n);
     if (p.once) out += "- once per program\n";
     for (const OptionRow& o : p.options)
-      out += fmt::format("- `{}` ({}, default `{}`): {}\n", o.name,
+      out += fmt::format("- `{}` ({}, default `{}`): {}{}\n", o.name,
                          o.values.empty() ? o.kind : fmt::format("{}", fmt::join(o.values, " or ")),
-                         o.fallback, o.doc);
+                         o.fallback, o.doc, o.bits == Bits::changes ? "; bits change" : "");
     if (!out.ends_with("\n\n")) out += '\n';
     out += pass_example(p);
   }

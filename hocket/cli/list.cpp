@@ -20,10 +20,12 @@ std::string ops_text() {
 std::string passes_text() {
   std::string text;
   PassTable table = standard_passes();
+  std::size_t width = 0;
+  for (const Pass& p : table.passes()) width = std::max(width, p.name.size() + 2);
   for (const Pass& p : table.passes()) {
     std::string options;
     for (const OptionRow& o : p.options) options += fmt::format(" [{}={}]", o.name, o.fallback);
-    text += fmt::format("{:<16}{}{}\n", p.name, p.doc, options);
+    text += fmt::format("{:<{}}{}{}\n", p.name, width, p.doc, options);
   }
   return text;
 }

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <map>
 #include <vector>
 
 #include "hocket/base/hash.h"
-#include "hocket/ir/program.h"
+#include "hocket/passes/collectives.h"
 #include "hocket/passes/regions.h"
 
 namespace hocket {
@@ -151,15 +150,9 @@ void merge(Graph& g, NodeId kept, NodeId gone) {
 
 void common_nodes(Graph& g, const NoOptions&) {
   Seen seen(g);
-  std::map<std::string, bool> ours;
+  OwnGroups own(g);
   auto mergeable = [&](NodeId n) {
-    const Node& node = g[n];
-    if (!node.op->pure()) return false;
-    if (!node.op->starts || g.ranks().empty()) return true;
-    const auto& group = node.attr<std::string>("group");
-    auto [it, fresh] = ours.emplace(group, false);
-    if (fresh) it->second = keeps_to_itself(g, group);
-    return it->second;
+    return g[n].op->pure() && (!g[n].op->starts || own.owns(g[n]));
   };
   for (NodeId n : g.nodes()) {
     if (!mergeable(n)) continue;

@@ -1,9 +1,8 @@
 #include "hocket/passes/dead_nodes.h"
 
-#include <map>
 #include <unordered_map>
 
-#include "hocket/ir/program.h"
+#include "hocket/passes/collectives.h"
 #include "hocket/passes/regions.h"
 
 namespace hocket {
@@ -11,29 +10,22 @@ namespace {
 
 class Judge {
  public:
-  Judge(const Graph& g, const DeadNodes& options) : graph_(g), options_(options) {}
+  Judge(const Graph& g, const DeadNodes& options) : graph_(g), options_(options), own_(g) {}
 
   bool dead(NodeId n) {
     const Node& node = graph_[n];
     if (graph_.used(n) || node.op->effect || (options_.keep && options_.keep(graph_, n)))
       return false;
-    if (node.op->starts) return ours(node);
+    if (node.op->starts) return own_.owns(node);
     if (node.op->waits) return !holds_others(node);
     return true;
   }
 
  private:
-  bool ours(const Node& collective) {
-    const auto& group = collective.attr<std::string>("group");
-    auto [it, fresh] = ours_.emplace(group, false);
-    if (fresh) it->second = keeps_to_itself(graph_, group);
-    return it->second;
-  }
-
   /// True for the last wait of a collective that must stay; otherwise the wait is as good as gone.
   bool holds_others(const Node& wait) {
     NodeId from = graph_.node(wait.inputs[0]);
-    if (graph_.is_input(from) || ours(graph_[from])) return false;
+    if (graph_.is_input(from) || own_.owns(graph_[from])) return false;
     auto [it, fresh] = readers_.emplace(from, 0);
     if (fresh)
       for (Value v : graph_.results(from)) it->second += graph_.uses(v).size();
@@ -44,7 +36,7 @@ class Judge {
 
   const Graph& graph_;
   const DeadNodes& options_;
-  std::map<std::string, bool> ours_;
+  OwnGroups own_;
   std::unordered_map<NodeId, std::size_t> readers_;  // of collectives that must stay
 };
 

@@ -81,6 +81,15 @@ void require_no_options(const OptionTexts& texts) {
 
 }  // namespace
 
+Bits Pass::bits_with(const OptionTexts& texts) const {
+  for (const auto& text : texts) {
+    auto row = std::ranges::find(options, text.first, &OptionRow::name);
+    if (row != options.end() && row->bits == Bits::changes && row->fallback != text.second)
+      return Bits::changes;
+  }
+  return bits;
+}
+
 Pass make_pass(PassInfo info, std::function<void(Graph&)> function) {
   Pass pass{std::move(info)};
   pass.on_graph = [function = std::move(function)](Graph& g, const OptionTexts& texts) {

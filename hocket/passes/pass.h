@@ -35,6 +35,7 @@ struct OptionRow {
   std::string fallback;  ///< as it would be written
   std::string doc;
   std::vector<std::string> values = {};  ///< all that a text may be; empty: anything
+  Bits bits = Bits::same;                ///< of the pass when the option is not at its default
 };
 
 using OptionTexts = std::vector<std::pair<std::string, std::string>>;  ///< key, value as written
@@ -46,6 +47,9 @@ struct PassInfo {
   std::vector<std::string> after = {};  ///< passes that, if applied at all, must come before
   bool once = false;                    ///< at most once per program
   Bits bits = Bits::same;
+  /// The golden file that shows it in the documents, by its path without extension; NAME/example
+  /// when left out.
+  std::string example = {};
 };
 
 struct Pass : PassInfo {
@@ -54,6 +58,9 @@ struct Pass : PassInfo {
   std::function<void(Graph&, const OptionTexts&)> on_graph = nullptr;
   /// Runs on the whole program, where ranks must agree; used when `on_graph` is not set.
   std::function<void(Program&, const OptionTexts&)> on_program = nullptr;
+
+  /// Whether results keep every bit with these options.
+  Bits bits_with(const OptionTexts& texts) const;
 };
 
 /// A member of an options struct under its name in the text. The struct's initialiser is the
@@ -65,6 +72,7 @@ struct Option {
       member;
   std::string doc;
   std::vector<std::string> values = {};  ///< all that a text may be; empty: anything
+  Bits bits = Bits::same;                ///< what any other value than the default does
 };
 
 namespace option_text {
@@ -121,7 +129,7 @@ make_pass(PassInfo info, void (*function)(Target&, const Options&),
       std::visit(
           [&](auto member) {
             pass.options.push_back({o.name, std::string(option_text::kind(defaults.*member)),
-                                    option_text::write(defaults.*member), o.doc, o.values});
+                                    option_text::write(defaults.*member), o.doc, o.values, o.bits});
           },
           o.member);
   auto run = [function, options = std::move(options)](Target& target, const OptionTexts& texts) {

@@ -9,10 +9,15 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/passes/bucket_collectives.h"
 #include "hocket/passes/common_nodes.h"
 #include "hocket/passes/dead_nodes.h"
 #include "hocket/passes/fold.h"
 #include "hocket/passes/fuse_optimizer.h"
+#include "hocket/passes/order_collectives.h"
+#include "hocket/passes/raise_collectives.h"
+#include "hocket/passes/sink_waits.h"
+#include "hocket/passes/split_collectives.h"
 #include "hocket/passes/split_optimizer.h"
 
 namespace hocket {
@@ -30,12 +35,56 @@ PassTable standard_passes() {
                               "broadcasts and casts "
                               "that do nothing"},
                       fold));
+  table.add(make_pass({.name = "expedite-collectives",
+                       .doc = "starts each collective right behind the last of its operands",
+                       .example = "expedite-collectives/example"},
+                      expedite_collectives));
+  table.add(make_pass({.name = "bucket-collectives",
+                       .doc = "merges small collectives of one kind into one with several members",
+                       .once = true,
+                       .example = "bucket-collectives/example"},
+                      bucket_collectives,
+                      {{"first", &BucketCollectives::first, "bytes that close the first bucket"},
+                       {"cap", &BucketCollectives::cap, "bytes that close all others"},
+                       {"by",
+                        &BucketCollectives::by,
+                        "`path`: a bucket holds members of one module alone",
+                        {"kind", "path"}},
+                       {"only",
+                        &BucketCollectives::only,
+                        "`gradients`: only what ends in parameters and optimizer state",
+                        {"all", "gradients"}},
+                       {"divide",
+                        &BucketCollectives::divide,
+                        "`after`: a division in front of all members is done behind the bucket",
+                        {"same", "after"},
+                        Bits::changes}}));
+  table.add(make_pass(
+      {.name = "split-collectives",
+       .doc = "cuts large all-reduces, reduces and broadcasts into parts of flat elements",
+       .example = "split-collectives/example"},
+      split_collectives,
+      {{"part", &SplitCollectives::part, "the most bytes that a collective moves"}}));
+  table.add(make_pass({.name = "order-collectives",
+                       .doc = "numbers channels in list order, equally on all ranks",
+                       .example = "order-collectives/example"},
+                      order_collectives));
+  table.add(make_pass({.name = "raise-collectives",
+                       .doc = "starts collectives as early as their operands and the order of "
+                              "their group allow",
+                       .example = "raise-collectives/example"},
+                      raise_collectives));
+  table.add(make_pass({.name = "sink-waits",
+                       .doc = "waits right before the first reader; what is cheap follows the wait",
+                       .example = "sink-waits/example"},
+                      sink_waits));
   // Once: what it leaves is cut as it was asked for, and a second request would be about other
   // nodes. `fuse-optimizer` is no undoing of it but a clean-up, which may come at any time.
   table.add(make_pass(
       {.name = "split-optimizer",
        .doc = "cuts an optimizer of many tensors by bucket, by parameter or by a set of "
               "gradients",
+       .after = {"bucket-collectives"},
        .once = true},
       split_optimizer,
       {{"by", &SplitOptimizer::by, "what gets an optimizer of its own", {"bucket", "parameter"}},
@@ -45,8 +94,10 @@ PassTable standard_passes() {
                        .doc = "joins optimizers that have the same hyper-parameters and do not "
                               "depend on each other"},
                       fuse_optimizer));
-  table.add_word("default", "dead-nodes,common-nodes,fold,dead-nodes",
-                 "clean-up; safe for every program");
+  table.add_word("default",
+                 "dead-nodes,common-nodes,fold,expedite-collectives,bucket-collectives,"
+                 "split-optimizer:by=bucket,order-collectives,sink-waits,dead-nodes",
+                 "clean-up, buckets, early starts and late waits within one iteration");
   table.validate();
   return table;
 }

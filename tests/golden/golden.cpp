@@ -1,6 +1,6 @@
 // Golden tests: a file has one sentence, a pass line, a program, `===`, and the whole text that
-// comes out, or the error. `golden --update` rewrites what comes out; reading the difference is the
-// review.
+// comes out, or the error. With a line `# remarks` in front, what the passes remarked follows in
+// comments. `golden --update` rewrites what comes out; reading the difference is the review.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -28,6 +28,7 @@ namespace fs = std::filesystem;
 struct Golden {
   std::string head;  // the comment lines
   std::string passes = "none";
+  bool remarks = false;
   std::string input;
   std::string expected;
 };
@@ -41,6 +42,7 @@ Golden read_golden(const std::string& path) {
     std::string_view line(text.data() + at, end - at);
     constexpr std::string_view key = "# passes:";
     if (line.starts_with(key)) golden.passes = trim(line.substr(key.size()));
+    golden.remarks = golden.remarks || trim(line) == "# remarks";
     golden.head += line;
     at = end;
   }
@@ -57,14 +59,24 @@ PassTable table() {
   return table;
 }
 
-std::string run(const Golden& golden) {
+struct Outcome {
+  std::string text;     // of the program, or the error
+  std::string remarks;  // comments
+};
+
+Outcome run(const Golden& golden) {
   try {
     Program program = parse(golden.input, ops::all());
     PassTable passes = table();
-    run_passes(program, passes, passes.parse(golden.passes), {.verify_all = true});
-    return to_text(program);
+    auto reports = run_passes(program, passes, passes.parse(golden.passes), {.verify_all = true});
+    Outcome outcome{to_text(program), ""};
+    for (const PassReport& report : reports)
+      for (const Remark& r : report.remarks)
+        outcome.remarks += fmt::format("# {}: {}: {}\n", r.where, r.what, r.why);
+    if (!golden.remarks) outcome.remarks.clear();
+    return outcome;
   } catch (const std::exception& e) {
-    return fmt::format("error: {}\n", e.what());
+    return {fmt::format("error: {}\n", e.what()), ""};
   }
 }
 
@@ -74,8 +86,9 @@ class GoldenTest : public ::testing::Test {
   void TestBody() override {
     Golden golden = read_golden(path_);
     EXPECT_TRUE(golden.head.starts_with("# ")) << "starts with a sentence";
-    std::string actual = run(golden);
-    EXPECT_EQ(actual, golden.expected) << path_ << "\nrun with --update to accept what came out";
+    auto [actual, remarks] = run(golden);
+    EXPECT_EQ(actual + remarks, golden.expected)
+        << path_ << "\nrun with --update to accept what came out";
     if (actual.starts_with("error: ")) return;
     // What came out can be read again, and means what went in.
     Program after = parse(actual, ops::all());
@@ -113,9 +126,9 @@ int update() {
   int changed = 0;
   for (const std::string& path : golden_files()) {
     Golden golden = read_golden(path);
-    std::string actual = run(golden);
-    if (actual == golden.expected) continue;
-    write_file(path, golden.head + golden.input + "===\n" + actual);
+    auto [text, remarks] = run(golden);
+    if (text + remarks == golden.expected) continue;
+    write_file(path, golden.head + golden.input + "===\n" + text + remarks);
     fmt::print("updated {}\n", path);
     ++changed;
   }

@@ -48,6 +48,7 @@ PassCall random_call(Random& random, const Pass& pass) {
     std::vector<std::string> values = values_to_try(option);
     if (!values.empty() && below(random, 2) == 0)
       call.options.emplace_back(option.name, values[below(random, values.size())]);
+    if (pass.bits_with(call.options) == Bits::changes) call.options.pop_back();
   }
   return call;
 }

@@ -83,7 +83,8 @@ class Maker {
         &Maker::optimizer,
     };
     static const std::vector<void (Maker::*)()> outer = {
-        &Maker::collective, &Maker::collective, &Maker::collective, &Maker::after,
+        &Maker::collective, &Maker::collective, &Maker::collective,
+        &Maker::gradients,  &Maker::chain,      &Maker::after,
         &Maker::call,       &Maker::call,       &Maker::barrier};
     std::size_t pick = below(random_, makers.size() + (region_ ? 0 : outer.size()));
     (this->*(pick < makers.size() ? makers[pick] : outer[pick - makers.size()]))();
@@ -100,6 +101,12 @@ class Maker {
   void receive(std::int64_t from, const Type& type, std::int64_t channel) {
     NodeId n = make(ops::recv, {},
                     {{"group", "pp"}, {"from", from}, {"type", type}, {"channel", channel}});
+    keep(ops::wait(graph_, graph_.result(n)));
+  }
+
+  /// A collective in which ranks with other graphs take part.
+  void meet(const Type& type, std::int64_t channel) {
+    NodeId n = make(ops::all_reduce, {of(type)}, {{"group", "world"}, {"channel", channel}});
     keep(ops::wait(graph_, graph_.result(n)));
   }
 
@@ -729,7 +736,8 @@ class Maker {
                                                 &ops::reduce_scatter, &ops::reduce,
                                                 &ops::broadcast_from, &ops::all_to_all};
     const Op* op = list[below(random_, list.size())];
-    auto size = *graph_.world().group_size(group_);
+    std::string group = some_group();
+    auto size = *graph_.world().group_size(group);
     std::vector<Value> operands;
     bool reduces = op == &ops::all_reduce || op == &ops::reduce_scatter || op == &ops::reduce;
     for (std::size_t i = 0; i < 1 + below(random_, 3); ++i) {
@@ -742,7 +750,7 @@ class Maker {
     }
     if (operands.empty()) return;
     constexpr std::string_view reductions[] = {"sum", "min", "max", "product"};
-    std::vector<Named> given{{"group", group_}};
+    std::vector<Named> given{{"group", group}};
     if (reduces)
       given.push_back({"reduce", std::string(reductions[below(random_, std::size(reductions))])});
     if (op->attribute_index("root") >= 0)
@@ -751,6 +759,59 @@ class Maker {
     NodeId n =
         graph_.add(graph_, {.op = op, .inputs = operands, .attributes = Attributes(*op, given)});
     flights_.push_back({n, std::vector<bool>(operands.size())});
+  }
+
+  /// One of the axes, or all ranks that the graph may speak to.
+  std::string some_group() {
+    if (group_ != "world" || graph_.world().mesh().size() < 2 || chance(random_, 40)) return group_;
+    return graph_.world().mesh()[below(random_, 2)].name;
+  }
+
+  /// Several all-reduces of one kind, called in another order than their operands are computed,
+  /// with a division in front of some or behind; now and then of a value that another one brought.
+  void gradients() {
+    DType dtype = some_float();
+    std::string group = some_group();
+    bool before = chance(random_, 50);
+    auto divided = [&](Value v) {
+      Type scalar{dtype, false, {}};
+      Tensor two(scalar);
+      visit(dtype, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        two.as<T>()[0] = store<T>(static_cast<std::int64_t>(chance(random_, 80) ? 3 : 5));
+      });
+      return ops::div(graph_, v, *ops::add_constant(graph_, two));
+    };
+    std::vector<Value> made;
+    for (std::size_t i = 0; i < 2 + below(random_, 4); ++i) {
+      Value v = floats(dtype, {dim_of(4), dim_of(3)});
+      made.push_back(before && chance(random_, 80) ? divided(v) : v);
+    }
+    std::shuffle(made.begin(), made.end(), random_);
+    for (Value v : made) {
+      std::string reduce = chance(random_, 85) ? "sum" : "max";
+      Value h = graph_.result(make(ops::all_reduce, {v}, {{"group", group}, {"reduce", reduce}}));
+      graph_.set_path(graph_.node(h), fmt::format("layers.{}", below(random_, 2)));
+      if (chance(random_, 30)) {
+        flights_.push_back({graph_.node(h), {false}});
+        continue;
+      }
+      Value arrived = ops::wait(graph_, h);
+      if (chance(random_, 30)) graph_.add_output(fmt::format("sum.{}", sums_++), arrived);
+      keep(!before && chance(random_, 80) ? divided(arrived) : arrived);
+      if (chance(random_, 20)) keep(ops::neg(graph_, arrived));
+    }
+  }
+
+  /// Collectives of which each needs what the one before brought.
+  void chain() {
+    std::string group = some_group();
+    Value v = floats(DType::f32, {2, 2});
+    for (std::size_t i = 0; i < 2 + below(random_, 3); ++i) {
+      v = ops::wait(graph_, graph_.result(make(ops::all_reduce, {v}, {{"group", group}})));
+      if (chance(random_, 70)) v = ops::tanh(graph_, v);
+      keep(v);
+    }
   }
 
   /// Waits for some results of a collective, at times for the same one again.
@@ -780,6 +841,7 @@ class Maker {
   std::string group_;
   std::vector<Value> values_;
   std::vector<Flight> flights_;
+  int sums_ = 0;  // outputs that came out of `gradients`
 };
 
 }  // namespace
@@ -811,6 +873,9 @@ Program random_pipeline(Random& random, const RandomProgram& options) {
                                   1000 * (1 + static_cast<std::int64_t>(t)));
     makers[1 - from].receive(static_cast<std::int64_t>(from), type,
                              1000 * (1 + static_cast<std::int64_t>(t)));
+    if (chance(random, 50))
+      for (Maker& m : makers)
+        m.meet({DType::f32, false, {2}}, 500 + 1000 * (1 + static_cast<std::int64_t>(t)));
   }
   for (Maker& m : makers) m.outputs();
   return program;
@@ -820,9 +885,12 @@ Program random_pipeline(Random& random, const RandomProgram& options) {
 
 Program random_program(Random& random, const RandomProgram& options) {
   if (options.stages) return random_pipeline(random, options);
-  auto world = options.ranks == 1
-                   ? std::make_shared<const World>()
-                   : std::make_shared<const World>(std::vector<Axis>{{"dp", options.ranks}});
+  auto world =
+      options.ranks == 1
+          ? std::make_shared<const World>()
+          : std::make_shared<const World>(
+                options.ranks % 4 == 0 ? std::vector<Axis>{{"dp", options.ranks / 2}, {"tp", 2}}
+                                       : std::vector<Axis>{{"dp", options.ranks}});
   Graph g("step", world);
   Maker maker(random, g, false);
   maker.inputs();

@@ -122,6 +122,14 @@ struct Sample {
 Sample seen;
 void sample_pass(Graph&, const Sample& options) { seen = options; }
 
+TEST(Passes, AnOptionMayChangeBits) {
+  PassTable table = standard_passes();
+  const Pass& pass = table.find("bucket-collectives");
+  EXPECT_EQ(pass.bits_with({}), Bits::same);
+  EXPECT_EQ(pass.bits_with({{"cap", "1KiB"}, {"divide", "same"}}), Bits::same);
+  EXPECT_EQ(pass.bits_with({{"divide", "after"}}), Bits::changes);
+}
+
 TEST(Passes, OptionsFillAStruct) {
   PassTable table;
   table.add(make_pass({.name = "sample", .doc = ""}, sample_pass,

@@ -1,0 +1,61 @@
+#pragma once
+// What passes about collectives ask of a graph.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hocket/ir/graph.h"
+
+namespace hocket {
+
+/// Tells which collectives are this graph's own: all ranks that take part in them run it, so that
+/// what one does with them, all do. Asks once per group.
+class OwnGroups {
+ public:
+  explicit OwnGroups(const Graph& g) : graph_(g) {}
+  /// For a node with a group.
+  bool owns(const Node& collective);
+
+ private:
+  const Graph& graph_;
+  std::map<std::string, bool, std::less<>> known_;
+};
+
+/// True for a collective, send, recv or barrier: what has a channel.
+bool has_channel(const Node& node);
+
+/// The nodes with a channel whose order among each other passes keep: effects, and collectives that
+/// ranks with another graph take part in, since those would start them in another order. In list
+/// order. O(nodes).
+std::vector<NodeId> fixed_sequence(const Graph& g);
+
+/// True for a value that is written in the program. It is there whenever it is wanted, so that
+/// passes about order do not count it as an operand.
+bool is_constant(const Graph& g, Value v);
+
+/// The one node that all operands but constants come from; none when there are several or none.
+NodeId only_source(const Graph& g, NodeId n);
+
+/// The node that makes an input's next value; none when the input is no state or keeps its value.
+/// It should stay behind all readers of the state, since then the new value can take the old one's
+/// place in memory.
+NodeId maker_of_next(const Graph& g, Value input);
+
+/// The nodes that read a result of n, but for the return, each once, in list order. O(uses log
+/// uses).
+std::vector<NodeId> readers_of(const Graph& g, NodeId n);
+
+/// True for a node that does little more than read and write its elements: arithmetic on each, a
+/// view, a copy. Such nodes may follow a wait, or run in front of a collective, wherever that goes.
+bool is_cheap(const Op& op);
+
+/// The value's name as messages write it.
+std::string shown(const Graph& g, Value v);
+/// The name of a node's first result, or its op where it has none.
+std::string shown(const Graph& g, NodeId n);
+
+/// The modules that all paths are in: the longest common beginning in whole words.
+std::string common_path(const Graph& g, const std::vector<NodeId>& nodes);
+
+}  // namespace hocket

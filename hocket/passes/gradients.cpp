@@ -1,0 +1,77 @@
+#include "hocket/passes/gradients.h"
+
+#include <algorithm>
+
+#include "hocket/ops/ops.h"
+
+namespace hocket {
+namespace {
+
+/// Values that leave the graph as something else than parameters and optimizer state.
+std::vector<bool> seen_elsewhere(const Graph& g) {
+  std::vector<bool> elsewhere(g.value_bound());
+  for (const Output& o : g.outputs()) elsewhere[o.value.index] = true;
+  for (const Input& in : g.inputs()) {
+    if (!in.state || in.kind == StateKind::parameter || in.kind == StateKind::optimizer) continue;
+    if (Value next = g.next(in.value)) elsewhere[next.index] = true;
+  }
+  return elsewhere;
+}
+
+/// By node: every way from its results ends in a next value of a parameter or optimizer state, over
+/// readers that `accept` likes.
+template <class Accept>
+std::vector<bool> ends_in_updates(const Graph& g, Accept accept) {
+  std::vector<bool> elsewhere = seen_elsewhere(g), ends(g.node_bound());
+  for (NodeId n : reversed(g.nodes())) {
+    bool all = true;
+    for (std::uint32_t i = 0; all && i < g[n].result_count; ++i) {
+      Value v = g.result(n, i);
+      all = !elsewhere[v.index] && std::ranges::all_of(g.uses(v), [&](Use use) {
+        return use.node == g.return_node() || (ends[use.node.index] && accept(use.node));
+      });
+    }
+    ends[n.index] = all;
+  }
+  return ends;
+}
+
+/// True for an op on lists that treats each tensor by itself, so that operands of others do not
+/// matter: what arrives here has arrived.
+bool works_on_each(const Op* op) {
+  return op == &ops::sgd || op == &ops::adam || op == &ops::adamw || op == &ops::div_each;
+}
+
+/// By value: it does not depend on this iteration's batch, except through what the waits of
+/// `updates` bring.
+std::vector<bool> independent_values(const Graph& g, const std::vector<bool>& updates) {
+  std::vector<bool> independent(g.value_bound());
+  for (const Input& in : g.inputs())
+    independent[in.value.index] = in.state || g.type(in.value).shape.empty();
+  for (NodeId n : g.nodes()) {
+    const Node& node = g[n];
+    bool all = (node.op->waits && updates[n.index]) ||
+               std::ranges::all_of(node.inputs, [&](Value v) { return independent[v.index]; });
+    for (std::uint32_t i = 0; i < node.result_count; ++i) {
+      Value v = g.result(n, i);
+      independent[v.index] = all || (!node.op->starts && g.type(v).shape.empty());
+    }
+  }
+  return independent;
+}
+
+}  // namespace
+
+std::vector<bool> find_gradient_collectives(const Graph& g) {
+  std::vector<bool> updates = ends_in_updates(g, [](NodeId) { return true; });
+  std::vector<bool> independent = independent_values(g, updates);
+  std::vector<bool> settled = ends_in_updates(g, [&](NodeId reader) {
+    return g[reader].op->waits || works_on_each(g[reader].op) ||
+           std::ranges::all_of(g[reader].inputs, [&](Value v) { return independent[v.index]; });
+  });
+  for (NodeId n : g.nodes())
+    if (!g[n].op->starts) settled[n.index] = false;
+  return settled;
+}
+
+}  // namespace hocket

@@ -1,0 +1,67 @@
+#include "hocket/passes/raise_collectives.h"
+
+#include <fmt/core.h>
+
+#include <map>
+#include <string>
+
+#include "hocket/passes/collectives.h"
+#include "hocket/passes/hoist.h"
+
+namespace hocket {
+namespace {
+
+void remark(Graph& g, NodeId n, NodeId behind, bool bound, bool moved) {
+  std::string where = behind ? "starts behind " + shown(g, behind) : "starts at the front";
+  std::string why = !behind ? "its operands are inputs"
+                    : bound ? "the two keep their order"
+                            : "its last operand";
+  g.remark({.where = shown(g, n), .what = moved ? where : where + " already", .why = why});
+}
+
+/// By node: what a collective that is carried in flight to the next iteration may not pass, the
+/// last reader of what this iteration got.
+std::vector<NodeId> find_holds(const Graph& g) {
+  std::vector<NodeId> holds(g.node_bound());
+  for (const Input& in : g.inputs()) {
+    NodeId maker = maker_of_next(g, in.value);
+    if (!maker || !g[maker].op->starts) continue;
+    NodeId& hold = holds[maker.index];
+    for (NodeId reader : readers_of(g, g.node(in.value)))
+      if (g.before(reader, maker) && (!hold || g.before(hold, reader))) hold = reader;
+  }
+  return holds;
+}
+
+NodeId later(const Graph& g, NodeId a, NodeId b) { return !a || (b && g.before(a, b)) ? b : a; }
+
+void hoist_collectives(Graph& g, bool keep_group_order) {
+  std::vector<bool> feeds = find_feeders(g);
+  std::vector<NodeId> holds = find_holds(g);
+  Hoist hoist(g);
+  OwnGroups own(g);
+  NodeId last_fixed;                                  // of the fixed sequence
+  std::map<std::string, NodeId, std::less<>> fences;  // by group: what its collectives may not pass
+  for (NodeId n : g.nodes()) {
+    if (feeds[n.index]) hoist.prepare(n);
+    if (!has_channel(g[n])) continue;
+    NodeId& fence = fences[g[n].attr<std::string>("group")];
+    bool fixed = g[n].op->effect || !own.owns(g[n]), starts = g[n].op->starts;
+    if (starts) {
+      NodeId bound = later(g, fence, holds[n.index]);
+      if (fixed) bound = later(g, bound, last_fixed);
+      NodeId before = g.preceding(n), behind = hoist.start(n, bound);
+      remark(g, n, behind, bound && behind == bound, g.preceding(n) != before);
+    }
+    if (fixed) last_fixed = n;
+    if (!starts || keep_group_order) fence = n;
+  }
+}
+
+}  // namespace
+
+void expedite_collectives(Graph& g, const NoOptions&) { hoist_collectives(g, false); }
+
+void raise_collectives(Graph& g, const NoOptions&) { hoist_collectives(g, true); }
+
+}  // namespace hocket
