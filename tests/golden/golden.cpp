@@ -1,6 +1,6 @@
 // Golden tests: a file has one sentence, a pass line, a program, `===`, and the whole text that
-// comes out, or the error. `golden --update` rewrites what comes out; reading the difference is the
-// review.
+// comes out, or the error. A line `# show: phases` asks for the phases of what comes out. `golden
+// --update` rewrites what comes out; reading the difference is the review.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,9 @@
 #include "hocket/ops/ops.h"
 #include "hocket/passes/runner.h"
 #include "support/broken_passes.h"
+#include "support/loop_passes.h"
 #include "support/random_program.h"
+#include "support/run_loop.h"
 
 namespace hocket::testing {
 namespace {
@@ -28,6 +30,7 @@ namespace fs = std::filesystem;
 struct Golden {
   std::string head;  // the comment lines
   std::string passes = "none";
+  bool phases = false;  // show them instead of the body
   std::string input;
   std::string expected;
 };
@@ -41,6 +44,7 @@ Golden read_golden(const std::string& path) {
     std::string_view line(text.data() + at, end - at);
     constexpr std::string_view key = "# passes:";
     if (line.starts_with(key)) golden.passes = trim(line.substr(key.size()));
+    if (line == "# show: phases\n") golden.phases = true;
     golden.head += line;
     at = end;
   }
@@ -54,18 +58,39 @@ Golden read_golden(const std::string& path) {
 PassTable table() {
   PassTable table = standard_passes();
   add_broken_passes(table);
+  add_loop_passes(table);
   return table;
+}
+
+Program transformed(const Golden& golden) {
+  Program program = parse(golden.input, ops::all());
+  PassTable passes = table();
+  run_passes(program, passes, passes.parse(golden.passes), {.verify_all = true});
+  return program;
 }
 
 std::string run(const Golden& golden) {
   try {
-    Program program = parse(golden.input, ops::all());
-    PassTable passes = table();
-    run_passes(program, passes, passes.parse(golden.passes), {.verify_all = true});
-    return to_text(program);
+    Program program = transformed(golden);
+    return golden.phases ? phases_text(program) : to_text(program);
   } catch (const std::exception& e) {
     return fmt::format("error: {}\n", e.what());
   }
+}
+
+/// Programs that can be run as they are.
+bool is_plain(const Program& program) {
+  return std::ranges::all_of(program.graphs, [](const Graph& g) {
+    bool plain = std::ranges::none_of(
+        g.inputs(), [](const Input& in) { return in.kind == StateKind::forwarded; });
+    for (NodeId n : g.nodes()) {
+      const Node& node = g[n];
+      plain = plain && node.delay == 0 &&
+              !(node.op == &ops::constant && !node.attr<std::string>("ref").empty());
+      for (Value v : g.results(n)) plain = plain && g.type(v).elements() < 1 << 20;
+    }
+    return plain;
+  });
 }
 
 class GoldenTest : public ::testing::Test {
@@ -78,23 +103,19 @@ class GoldenTest : public ::testing::Test {
     EXPECT_EQ(actual, golden.expected) << path_ << "\nrun with --update to accept what came out";
     if (actual.starts_with("error: ")) return;
     // What came out can be read again, and means what went in.
-    Program after = parse(actual, ops::all());
-    EXPECT_EQ(to_text(after), actual);
+    Program after = transformed(golden);
+    if (!golden.phases) {
+      after = parse(actual, ops::all());
+      EXPECT_EQ(to_text(after), actual);
+    }
     Program before = parse(golden.input, ops::all());
-    bool runs = std::ranges::all_of(before.graphs, [](const Graph& g) {
-      bool plain = std::ranges::none_of(
-          g.inputs(), [](const Input& in) { return in.kind == StateKind::forwarded; });
-      for (NodeId n : g.nodes()) {
-        const Node& node = g[n];
-        plain = plain && node.delay == 0 &&
-                !(node.op == &ops::constant && !node.attr<std::string>("ref").empty());
-        for (Value v : g.results(n)) plain = plain && g.type(v).elements() < 1 << 20;
-      }
-      return plain;
-    });
-    if (!runs) return;
+    if (!is_plain(before)) return;
     Random random(1);
-    EXPECT_EQ(difference(before, after, random_inputs(random, before)), "");
+    if (is_plain(after)) {
+      EXPECT_EQ(difference(before, after, random_inputs(random, before)), "");
+      return;
+    }
+    EXPECT_EQ(loop_difference(before, after, random_loop_inputs(random, before, 7), {1, 3}), "");
   }
 
  private:
