@@ -1,6 +1,7 @@
 #include "hocket/ir/graph.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
@@ -207,13 +208,49 @@ void Graph::erase_input(Value v) {
   if (!uses(v).empty() || next(v)) fail("input %{}: cannot be erased, it is still read", name(v));
   save_interface();
   data_.inputs.erase(data_.inputs.begin() + (&in - data_.inputs.data()));
-  data_.input_index.clear();
-  for (std::size_t i = 0; i < data_.inputs.size(); ++i)
-    data_.input_index.emplace(data_.inputs[i].value, static_cast<std::uint32_t>(i));
+  reindex_inputs();
   NodeId n = node(v);
   unlink(n.index);
   drop_result(v);
   edit(n) = Node{};
+}
+
+void Graph::erase_inputs(std::span<const Value> inputs) {
+  if (inputs.empty()) return;
+  std::unordered_set<Value> gone(inputs.begin(), inputs.end());
+  for (Value v : inputs) {
+    input(v);
+    if (!uses(v).empty()) fail("input %{}: cannot be erased, it is still read", name(v));
+  }
+  save_interface();
+  // The return is written anew without the next values of those that go.
+  NodeId last = return_node();
+  std::vector<Value> values((*this)[last].inputs.begin(), (*this)[last].inputs.end());
+  for (std::uint32_t i = (*this)[last].inputs.size(); i-- > 0;) remove_use(last, i);
+  edit(last).inputs = {};
+  edit(last).use_positions_ = {};
+  std::vector<Return> kept;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (gone.contains(data_.returns[i].next_of)) continue;
+    kept.push_back(std::move(data_.returns[i]));
+    append_operand(last, values[i]);
+  }
+  data_.returns = std::move(kept);
+  reindex_returns();
+  std::erase_if(data_.inputs, [&](const Input& in) { return gone.contains(in.value); });
+  reindex_inputs();
+  for (Value v : inputs) {
+    NodeId n = node(v);
+    unlink(n.index);
+    drop_result(v);
+    edit(n) = Node{};
+  }
+}
+
+void Graph::reindex_inputs() {
+  data_.input_index.clear();
+  for (std::size_t i = 0; i < data_.inputs.size(); ++i)
+    data_.input_index.emplace(data_.inputs[i].value, static_cast<std::uint32_t>(i));
 }
 
 void Graph::append_operand(NodeId n, Value v) {
@@ -258,6 +295,13 @@ void Graph::erase_output(std::size_t i) {
     return;
   }
   internal_fail("there is no output {}", i);
+}
+
+void Graph::set_outputs(std::span<const Value> values) {
+  std::size_t i = 0;
+  for (std::uint32_t k = 0; k < data_.returns.size(); ++k)
+    if (!data_.returns[k].next_of && i < values.size()) set_operand(return_node(), k, values[i++]);
+  if (i != values.size()) internal_fail("values for {} outputs, there are {}", values.size(), i);
 }
 
 void Graph::set_next(Value state, Value next) {

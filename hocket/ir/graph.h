@@ -196,7 +196,11 @@ class Graph {
   void set_input_info(Value input, InputInfo info);
   /// Refuses an input that is read or has a next. O(inputs).
   void erase_input(Value input);
+  /// Erases inputs that nobody reads, each with its next value. O(inputs and outputs) for all.
+  void erase_inputs(std::span<const Value> inputs);
   void add_output(std::string name, Value v);
+  /// Gives every output another value. O(inputs and outputs).
+  void set_outputs(std::span<const Value> values);
   /// O(outputs).
   void erase_output(std::size_t i);
   void set_next(Value state, Value next);
@@ -321,6 +325,7 @@ class Graph {
   void append_operand(NodeId n, Value v);
   void erase_operand(NodeId n, std::uint32_t i);
   void reindex_returns();
+  void reindex_inputs();
   void link_before(std::uint32_t n, std::uint32_t place);
   void unlink(std::uint32_t n);
   void make_room_after(std::uint32_t n);

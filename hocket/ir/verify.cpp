@@ -92,7 +92,7 @@ Finding next(const Graph& g, NodeId n) {
   if (!forwarded && in.slots != 1) return "only forwarded state has several slots";
   if (in.slots < 1) return fmt::format("{} slots, wanted at least 1", in.slots);
   Value to = g.next(v);
-  if (forwarded && !to) return "forwarded state needs a next value";
+  if (forwarded && !to && g.uses(v).empty()) return "forwarded state is neither read nor handed on";
   if (to && g.type(to) != g.type(v))
     return fmt::format("the state is {}, its next value %{} is {}", to_text(g.type(v)), g.name(to),
                        to_text(g.type(to)));
@@ -172,8 +172,8 @@ constexpr NodeRule node_rules[] = {
     {{"waited", "Of every collective at least one result is waited for or carried."}, waited},
     {{"one-transfer", "What one `wait` waits for comes from one collective."}, one_transfer},
     {{"next",
-      "A next value has the type of its state; forwarded state has one; only forwarded state is in "
-      "flight."},
+      "A next value has the type of its state; forwarded state is read or has one; only forwarded "
+      "state is in flight."},
      next},
     {{"shards", "A sharded state has the size of one rank's piece."}, shards},
     {{"regions", "A region holds pure ops only, no state, and nests at most 16 deep."}, regions},

@@ -154,8 +154,14 @@ void common_nodes(Graph& g, const NoOptions&) {
   auto mergeable = [&](NodeId n) {
     return g[n].op->pure() && (!g[n].op->starts || own.owns(g[n]));
   };
+  // A late update stands for its state where others run ahead of it: states do not share one.
+  auto leaves = [&](NodeId n) {
+    return std::ranges::any_of(g.results(n), [&](Value v) {
+      return std::ranges::any_of(g.uses(v), [&](Use use) { return use.node == g.return_node(); });
+    });
+  };
   for (NodeId n : g.nodes()) {
-    if (!mergeable(n)) continue;
+    if (!mergeable(n) || (g[n].delay > 0 && leaves(n))) continue;
     NodeId kept = seen.find_or_add(g, n);
     if (kept != n) merge(g, kept, n);
   }

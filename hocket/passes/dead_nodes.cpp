@@ -40,12 +40,25 @@ class Judge {
   std::unordered_map<NodeId, std::size_t> readers_;  // of collectives that must stay
 };
 
+/// What is handed to an iteration where nobody reads it any more keeps its maker alive; true when
+/// there was any.
+bool drop_unread_forwarded(Graph& g) {
+  std::vector<Value> unread;
+  for (const Input& in : g.inputs())
+    if (in.state && in.kind == StateKind::forwarded && g.uses(in.value).empty())
+      unread.push_back(in.value);
+  g.erase_inputs(unread);
+  return !unread.empty();
+}
+
 }  // namespace
 
 void dead_nodes(Graph& g, const DeadNodes& options) {
-  Judge judge(g, options);
-  for (NodeId n : reversed(g.nodes()))
-    if (judge.dead(n)) g.erase(n);
+  do {
+    Judge judge(g, options);
+    for (NodeId n : reversed(g.nodes()))
+      if (judge.dead(n)) g.erase(n);
+  } while (drop_unread_forwarded(g));
   edit_regions(g, [&](Graph& inner) { dead_nodes(inner, options); });
 }
 

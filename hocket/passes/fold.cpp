@@ -142,7 +142,9 @@ void fold(Graph& g, const NoOptions&) {
     if (g[n].inputs.empty() || g[n].delay != 0) continue;
     join_views(g, n);
     Value old = g.result(n);
-    if (does_nothing(g, n)) {
+    // A value that comes late stands for the state that it updates, and as the next value of
+    // another state or as an output it would be taken for itself.
+    if (does_nothing(g, n) && g[g.node(g[n].inputs[0])].delay == 0) {
       g.replace_uses(old, g[n].inputs[0]);
     } else if (auto constant = folded(g, n)) {
       g.swap_names(old, *constant);

@@ -1,6 +1,7 @@
 // Golden tests: a file has one sentence, a pass line, a program, `===`, and the whole text that
 // comes out, or the error. With a line `# remarks` in front, what the passes remarked follows in
-// comments. `golden --update` rewrites what comes out; reading the difference is the review.
+// comments; with a line `# show: phases`, the phases of what comes out are shown instead. `golden
+// --update` rewrites what comes out; reading the difference is the review.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -18,7 +19,9 @@
 #include "hocket/ops/ops.h"
 #include "hocket/passes/runner.h"
 #include "support/broken_passes.h"
+#include "support/loop_passes.h"
 #include "support/random_program.h"
+#include "support/run_loop.h"
 
 namespace hocket::testing {
 namespace {
@@ -29,6 +32,7 @@ struct Golden {
   std::string head;  // the comment lines
   std::string passes = "none";
   bool remarks = false;
+  bool phases = false;  // show them instead of the body
   std::string input;
   std::string expected;
 };
@@ -43,6 +47,7 @@ Golden read_golden(const std::string& path) {
     constexpr std::string_view key = "# passes:";
     if (line.starts_with(key)) golden.passes = trim(line.substr(key.size()));
     golden.remarks = golden.remarks || trim(line) == "# remarks";
+    golden.phases = golden.phases || trim(line) == "# show: phases";
     golden.head += line;
     at = end;
   }
@@ -56,20 +61,23 @@ Golden read_golden(const std::string& path) {
 PassTable table() {
   PassTable table = standard_passes();
   add_broken_passes(table);
+  add_loop_passes(table);
   return table;
 }
 
 struct Outcome {
   std::string text;     // of the program, or the error
   std::string remarks;  // comments
+  Program program = {};
 };
 
 Outcome run(const Golden& golden) {
   try {
-    Program program = parse(golden.input, ops::all());
+    Outcome outcome{.program = parse(golden.input, ops::all())};
     PassTable passes = table();
-    auto reports = run_passes(program, passes, passes.parse(golden.passes), {.verify_all = true});
-    Outcome outcome{to_text(program), ""};
+    auto reports =
+        run_passes(outcome.program, passes, passes.parse(golden.passes), {.verify_all = true});
+    outcome.text = golden.phases ? phases_text(outcome.program) : to_text(outcome.program);
     for (const PassReport& report : reports)
       for (const Remark& r : report.remarks)
         outcome.remarks += fmt::format("# {}: {}: {}\n", r.where, r.what, r.why);
@@ -80,34 +88,44 @@ Outcome run(const Golden& golden) {
   }
 }
 
+/// Programs that can be run as they are.
+bool is_plain(const Program& program) {
+  return std::ranges::all_of(program.graphs, [](const Graph& g) {
+    bool plain = std::ranges::none_of(
+        g.inputs(), [](const Input& in) { return in.kind == StateKind::forwarded; });
+    for (NodeId n : g.nodes()) {
+      const Node& node = g[n];
+      plain = plain && node.delay == 0 &&
+              !(node.op == &ops::constant && !node.attr<std::string>("ref").empty());
+      for (Value v : g.results(n)) plain = plain && g.type(v).elements() < 1 << 20;
+    }
+    return plain;
+  });
+}
+
 class GoldenTest : public ::testing::Test {
  public:
   explicit GoldenTest(std::string path) : path_(std::move(path)) {}
   void TestBody() override {
     Golden golden = read_golden(path_);
     EXPECT_TRUE(golden.head.starts_with("# ")) << "starts with a sentence";
-    auto [actual, remarks] = run(golden);
+    auto [actual, remarks, after] = run(golden);
     EXPECT_EQ(actual + remarks, golden.expected)
         << path_ << "\nrun with --update to accept what came out";
     if (actual.starts_with("error: ")) return;
     // What came out can be read again, and means what went in.
-    Program after = parse(actual, ops::all());
-    EXPECT_EQ(to_text(after), actual);
+    if (!golden.phases) {
+      after = parse(actual, ops::all());
+      EXPECT_EQ(to_text(after), actual);
+    }
     Program before = parse(golden.input, ops::all());
-    bool runs = std::ranges::all_of(before.graphs, [](const Graph& g) {
-      bool plain = std::ranges::none_of(
-          g.inputs(), [](const Input& in) { return in.kind == StateKind::forwarded; });
-      for (NodeId n : g.nodes()) {
-        const Node& node = g[n];
-        plain = plain && node.delay == 0 &&
-                !(node.op == &ops::constant && !node.attr<std::string>("ref").empty());
-        for (Value v : g.results(n)) plain = plain && g.type(v).elements() < 1 << 20;
-      }
-      return plain;
-    });
-    if (!runs) return;
+    if (!is_plain(before)) return;
     Random random(1);
-    EXPECT_EQ(difference(before, after, random_inputs(random, before)), "");
+    if (is_plain(after)) {
+      EXPECT_EQ(difference(before, after, random_inputs(random, before)), "");
+      return;
+    }
+    EXPECT_EQ(loop_difference(before, after, random_loop_inputs(random, before, 7), {1, 3}), "");
   }
 
  private:
@@ -126,9 +144,10 @@ int update() {
   int changed = 0;
   for (const std::string& path : golden_files()) {
     Golden golden = read_golden(path);
-    auto [text, remarks] = run(golden);
-    if (text + remarks == golden.expected) continue;
-    write_file(path, golden.head + golden.input + "===\n" + text + remarks);
+    Outcome outcome = run(golden);
+    std::string text = outcome.text + outcome.remarks;
+    if (text == golden.expected) continue;
+    write_file(path, golden.head + golden.input + "===\n" + text);
     fmt::print("updated {}\n", path);
     ++changed;
   }

@@ -69,6 +69,42 @@ class Maker {
     }
   }
 
+  /// Some more state, of the types that there are.
+  void loop_inputs() {
+    std::size_t count = 2 + below(random_, 5);
+    for (std::size_t i = 0; i < count; ++i) {
+      InputInfo info{.names = {fmt::format("loop.{}", i)}, .state = true};
+      values_.push_back(graph_.add_input(graph_.type(any()), "w", info));
+    }
+  }
+
+  /// Updates that depend on their state and on what the ranks have in common.
+  void loop_updates() {
+    Value last;
+    for (const Input& in : graph_.inputs()) {
+      if (!in.state || chance(random_, 10)) continue;
+      const Type& type = graph_.type(in.value);
+      if (last && graph_.type(last) == type && chance(random_, 25)) {
+        graph_.set_next(in.value, last);
+        continue;
+      }
+      if (chance(random_, 15))
+        if (Value v = some_input(type)) {
+          graph_.set_next(in.value, v);
+          continue;
+        }
+      collective();
+      wait_for_all();
+      Value with = of(type);
+      if (type.dtype == DType::boolean)
+        last = ops::bit_xor(graph_, in.value, with);
+      else
+        last = (chance(random_, 50) ? ops::sub : ops::maximum)(graph_, in.value, with);
+      keep(last);
+      graph_.set_next(in.value, last);
+    }
+  }
+
   void node() {
     // Weighted by repetition: elementwise ops are the bulk of real graphs.
     static const std::vector<void (Maker::*)()> makers = {
@@ -148,6 +184,16 @@ class Maker {
     std::vector<Value> list = values_;
     std::shuffle(list.begin(), list.end(), random_);
     return list;
+  }
+
+  Value some_input(const Type& type) {
+    auto inputs = graph_.inputs();
+    std::size_t start = below(random_, inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      Value v = inputs[(start + i) % inputs.size()].value;
+      if (graph_.type(v) == type) return v;
+    }
+    return {};
   }
 
   /// Any value that the predicate likes, none when there is none.
@@ -894,8 +940,10 @@ Program random_program(Random& random, const RandomProgram& options) {
   Graph g("step", world);
   Maker maker(random, g, false);
   maker.inputs();
+  if (options.loop) maker.loop_inputs();
   while (g.size() < static_cast<std::size_t>(options.nodes)) maker.node();
   maker.outputs();
+  if (options.loop) maker.loop_updates();
   return Program(std::move(g));
 }
 

@@ -15,6 +15,9 @@ struct RandomProgram {
   int ranks = 2;
   int nodes = 40;
   bool stages = false;  ///< two classes of ranks that send to each other; needs 2 ranks or 4
+  /// Much state, of few types, whose updates depend on collectives, share a value, trade places or
+  /// take over an input.
+  bool loop = false;
 };
 
 /// A valid program over all ops: views of collective operands, operands read again after a

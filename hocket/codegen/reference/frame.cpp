@@ -65,13 +65,16 @@ Frame::Frame(const Program& program, const Graph& graph, int rank, std::span<con
          specs.size());
   for (std::size_t i = 0; i < specs.size(); ++i) {
     Value v = specs[i].value;
-    if (specs[i].state && specs[i].kind == StateKind::forwarded)
-      fail("input %{}: forwarded state exists only between phases; run the phases instead",
-           graph.name(v));
-    if (!inputs[i] || inputs[i].type() != graph.type(v))
-      fail("rank {}: input %{} is {}, wanted {}", rank, graph.name(v),
-           inputs[i] ? to_text(inputs[i].type()) : "missing", to_text(graph.type(v)));
-    if (specs[i].state) initial_[v] = inputs[i];
+    // Between phases nothing is in flight any more. What a phase does not read it need not be
+    // given.
+    bool forwarded = specs[i].state && specs[i].kind == StateKind::forwarded;
+    if (forwarded && !inputs[i] && graph.uses(v).empty()) continue;
+    Type wanted = graph.type(v).ready();
+    if (!inputs[i] || inputs[i].type() != wanted)
+      fail("rank {}: input %{} is {}, wanted {}{}", rank, graph.name(v),
+           inputs[i] ? to_text(inputs[i].type()) : "missing", to_text(wanted),
+           forwarded ? ", which an earlier phase makes" : "");
+    if (specs[i].state && !forwarded) initial_[v] = inputs[i];
     define(v, inputs[i]);
   }
 }
@@ -119,7 +122,10 @@ RankResult Frame::result() const {
   for (const Output& o : graph_.outputs()) r.outputs.push_back(values_[o.value.index]);
   for (const Input& in : graph_.inputs()) {
     Value next = in.state ? graph_.next(in.value) : Value{};
-    r.state.push_back(!in.state ? Tensor{} : next ? values_[next.index] : initial_.at(in.value));
+    auto kept = initial_.find(in.value);
+    r.state.push_back(next                     ? values_[next.index]
+                      : kept != initial_.end() ? kept->second
+                                               : Tensor{});
   }
   if (options_.keep_values)
     for (std::uint32_t i = 1; i < values_.size(); ++i)

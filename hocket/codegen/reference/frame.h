@@ -13,8 +13,8 @@ namespace hocket {
 
 struct RankResult {
   std::vector<Tensor> outputs;  ///< in the order of Graph::outputs()
-  std::vector<Tensor>
-      state;  ///< by input: what the next iteration starts from; empty for other inputs
+  std::vector<Tensor> state;    ///< by input: what the next iteration starts from; empty for other
+                              ///< inputs, and for forwarded state that ends here
   std::unordered_map<Value, Tensor> values;  ///< when every value was kept
   std::int64_t peak_bytes = 0;  ///< most bytes of values alive at once; a view counts like a copy
 };
@@ -29,7 +29,7 @@ class Frame {
   };
 
   /// `inputs` has a tensor for every input of the graph; Error when one is missing or of another
-  /// type.
+  /// type. Forwarded state that nobody reads may be left empty; one in flight is what has arrived.
   Frame(const Program& program, const Graph& graph, int rank, std::span<const Tensor> inputs,
         Options options);
 

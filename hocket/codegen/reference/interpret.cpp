@@ -160,7 +160,21 @@ class Rank {
     return moved;
   }
 
-  RankResult result() const { return frame_.result(); }
+  /// What is handed on in flight has arrived when all ranks are done.
+  RankResult result() const {
+    RankResult r = frame_.result();
+    auto inputs = graph_.inputs();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      auto known = inputs[i].state ? arriving_.find(graph_.next(inputs[i].value)) : arriving_.end();
+      if (known == arriving_.end()) continue;
+      auto [meeting, index] = known->second;
+      if (!meeting->complete())
+        fail("rank {} hands on {}, which rank {} did not join", rank_, meeting->description,
+             meeting->missing());
+      r.state[i] = meeting->results[meeting->index_of(rank_)][index];
+    }
+    return r;
+  }
 
   std::string stuck() const {
     std::string where = fmt::format("rank {} waits in {}", rank_, graph_.describe(at_));

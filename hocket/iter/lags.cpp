@@ -1,0 +1,130 @@
+#include "hocket/iter/lags.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "hocket/base/error.h"
+
+namespace hocket {
+
+bool is_forwarded(const Graph& body, Value v) {
+  if (!body.is_input(body.node(v))) return false;
+  const Input& in = body.input(v);
+  return in.state && in.kind == StateKind::forwarded;
+}
+
+Lags::Lags(const Graph& body)
+    : body_(body),
+      timeless_(body.value_bound()),
+      shared_(body.value_bound()),
+      settled_(body.value_bound()),
+      lag_(body.value_bound()),
+      base_(body.value_bound()),
+      states_(body.value_bound()) {
+  find_timeless();
+  for (NodeId n : body.nodes())
+    for (std::uint32_t i = 0; i < body[n].result_count; ++i) {
+      Value v = body.result(n, i);
+      base_[v.index] = v;
+      lag_[v.index] = timeless(v) ? 0 : body[n].delay;
+    }
+  for (NodeId n : body.nodes())
+    if (!timeless(n)) depth_ = std::max<int>(depth_, body[n].delay);
+  for (const Input& in : body.inputs()) settle(in.value);
+  for (const Input& in : body.inputs()) {
+    Value next = in.state && in.kind != StateKind::forwarded ? body.next(in.value) : Value{};
+    if (!next) continue;
+    if (states_[next.index]) shared_[next.index] = 1;
+    states_[next.index] = in.value;
+  }
+}
+
+void Lags::find_timeless() {
+  for (const Input& in : body_.inputs()) {
+    Value next = in.state ? body_.next(in.value) : Value{};
+    bool keeps = in.state && in.kind != StateKind::forwarded && (!next || next == in.value);
+    timeless_[in.value.index] = keeps;
+  }
+  for (NodeId n : body_.nodes()) {
+    const Node& node = body_[n];
+    if (!node.op->pure() || node.op->starts) continue;
+    if (!std::ranges::all_of(node.inputs, [&](Value v) { return timeless(v); })) continue;
+    for (std::uint32_t i = 0; i < node.result_count; ++i) timeless_[body_.result(n, i).index] = 1;
+  }
+}
+
+/// Follows `next` from input to input until a value with a known lag, and comes back.
+void Lags::settle(Value input) {
+  std::vector<Value> path;
+  Value v = input;
+  while (body_.is_input(body_.node(v)) && !settled_[v.index]) {
+    settled_[v.index] = 1;
+    base_[v.index] = v;
+    path.push_back(v);
+    const Input& in = body_.input(v);
+    if (!in.state || timeless(v)) break;
+    Value next = body_.next(v);
+    if (!next) fail("state %{}: forwarded, but it has no next value", body_.name(v));
+    v = next;
+  }
+  // States that only trade places have no update to be delayed: their lag is 0. Forwarded state
+  // among them would be a value that nobody makes.
+  bool around = body_.is_input(body_.node(v)) && !timeless(v) && body_.input(v).state;
+  auto circle = around ? std::ranges::find(path, v) : path.end();
+  for (auto it = circle; it != path.end(); ++it)
+    if (is_forwarded(body_, *it))
+      fail("state %{}: forwarded in a circle, so that nobody makes its value", body_.name(*it));
+  for (auto i = static_cast<std::size_t>(circle - path.begin()); i-- > 0;) {
+    const Input& in = body_.input(path[i]);
+    if (!in.state || timeless(path[i])) continue;
+    Value next = body_.next(path[i]);
+    lag_[path[i].index] = lag(next);
+    if (in.kind != StateKind::forwarded) continue;
+    lag_[path[i].index] += in.slots;
+    base_[path[i].index] = base(next);
+  }
+}
+
+Value Lags::state_of(Value next) const {
+  if (shared_[next.index])
+    fail(
+        "%{}: it is the next value of several states, and a reader that runs ahead of it reads one "
+        "of them; give each state a next value of its own (after)",
+        body_.name(next));
+  return states_[next.index];
+}
+
+Value Lags::meaning(Value operand, int delay, const std::string& reader) const {
+  if (timeless(operand)) return operand;
+  if (lag(operand) == delay) return base(operand);
+  if (stands_in(operand, delay)) return state_of(operand);
+  fail("{}: has delay {} and reads %{}, which has {}; wanted equal delays{}", reader, delay,
+       body_.name(operand), lag(operand),
+       lag(operand) < delay ? ", or forwarded state between them" : "");
+}
+
+Value Lags::meaning(NodeId reader, Value operand) const {
+  if (timeless(operand)) return operand;
+  int delay = body_[reader].delay;
+  if (lag(operand) == delay) return base(operand);
+  return meaning(operand, delay, body_.describe(reader));
+}
+
+Lags::OutputMeaning Lags::output(Value v) const {
+  if (timeless(v)) return {v, 0};
+  if (lag(v) > 0 && stands_in(v, lag(v) - 1)) return {state_of(v), lag(v) - 1};
+  return {base(v), lag(v)};
+}
+
+int Lags::turns() const {
+  int turns = 1;
+  for (const Input& in : body_.inputs()) {
+    turns = std::lcm(turns, std::min(in.slots, max_turns + 1));
+    if (turns > max_turns)
+      fail("state %{}: its {} slots and those of others repeat after more than {} iterations",
+           body_.name(in.value), in.slots, max_turns);
+  }
+  return turns;
+}
+
+}  // namespace hocket

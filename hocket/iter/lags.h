@@ -1,0 +1,76 @@
+#pragma once
+// When things happen in a rotated body, and what its operands mean.
+
+#include <vector>
+
+#include "hocket/ir/graph.h"
+
+namespace hocket {
+
+/// A view of a body whose nodes have delays. Kernel iteration t runs a node for its own iteration
+/// t - delay; likewise every value belongs to the iteration t - lag:
+///
+///   result of a node     its delay
+///   fed input            0
+///   state                the lag of its next value: it holds what that iteration began with
+///   forwarded(s) state   the lag of its next value, and s more
+///
+/// A reader and what it reads have equal lags, with two exceptions. What is the same in every
+/// iteration is *timeless* and read by anyone. And a reader that runs one iteration ahead of the
+/// update of a state reads the new value itself, which *stands in* for the state.
+class Lags {
+ public:
+  /// O(graph). Throws Error when forwarded state goes in a circle or has no next value. The body
+  /// must not be edited while this is in use.
+  explicit Lags(const Graph& body);
+
+  /// Pure nodes that read nothing that changes, and state that keeps its value. Their delays mean
+  /// nothing: in every phase they run where somebody needs them.
+  bool timeless(Value v) const { return timeless_[v.index]; }
+  bool timeless(NodeId n) const { return body_[n].result_count > 0 && timeless(body_.result(n)); }
+  int lag(Value v) const { return lag_[v.index]; }
+  /// What a forwarded state brings from an earlier iteration; any other value itself.
+  Value base(Value v) const { return base_[v.index]; }
+  /// True for what some state with an initial value takes over.
+  bool is_next(Value v) const { return static_cast<bool>(states_[v.index]); }
+  /// The state that a value stands in for where a reader runs one iteration ahead, none for a value
+  /// that is nobody's next. Throws Error when several states share it.
+  Value state_of(Value next) const;
+
+  /// The operand that a reader with this delay has in the body before any rotation: a result, a fed
+  /// input or a state of its own iteration. `reader` is for the message of the Error when the lags
+  /// do not fit.
+  Value meaning(Value operand, int delay, const std::string& reader) const;
+  Value meaning(NodeId reader, Value operand) const;
+  /// An output belongs to the iteration t - lag, and means a value of that iteration.
+  struct OutputMeaning {
+    Value value;
+    int lag = 0;
+  };
+  OutputMeaning output(Value v) const;
+
+  /// The largest delay.
+  int depth() const { return depth_; }
+  /// After how many iterations the slots of forwarded state repeat. Throws Error beyond
+  /// `max_turns`.
+  int turns() const;
+
+ private:
+  void find_timeless();
+  void settle(Value input);
+  bool stands_in(Value v, int delay) const {
+    return lag(v) == delay + 1 && is_next(v) && !body_.is_input(body_.node(v));
+  }
+
+  const Graph& body_;
+  std::vector<char> timeless_, shared_, settled_;  // by value
+  std::vector<int> lag_;
+  std::vector<Value> base_, states_;
+  int depth_ = 0;
+};
+
+inline constexpr int max_turns = 256;
+
+bool is_forwarded(const Graph& body, Value v);
+
+}  // namespace hocket

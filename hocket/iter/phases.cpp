@@ -1,0 +1,214 @@
+#include "hocket/iter/phases.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "hocket/base/error.h"
+#include "hocket/iter/lags.h"
+
+namespace hocket {
+namespace {
+
+/// Derives one phase. Nodes are looked at backwards, to know what is needed, then copied.
+class Projection {
+ public:
+  Projection(const Graph& body, Window window)
+      : body_(body),
+        lags_(body),
+        window_(window),
+        out_(body.name(), body.shared_world()),
+        needed_(body.value_bound()),
+        image_(body.value_bound()) {
+    out_.set_ranks(body.ranks());
+  }
+
+  Graph derive() {
+    mark_needed();
+    add_inputs();
+    for (NodeId n : body_.nodes())
+      if (runs(n)) copy(n);
+    add_outputs();
+    set_nexts();
+    return std::move(out_);
+  }
+
+ private:
+  bool in_window(int lag) const { return window_.lo <= lag && lag <= window_.hi; }
+
+  bool runs(NodeId n) const {
+    if (!lags_.timeless(n)) return in_window(body_[n].delay);
+    for (std::uint32_t i = 0; i < body_[n].result_count; ++i)
+      if (needed_[body_.result(n, i).index]) return true;
+    return false;
+  }
+
+  /// The value that a reader with this delay reads here: where an update that it runs ahead of does
+  /// not run yet, the state that still has its old value.
+  Value source(Value v, int delay) const {
+    if (lags_.timeless(v) || lags_.lag(v) <= delay || in_window(lags_.lag(v))) return v;
+    return lags_.state_of(v);
+  }
+
+  void mark_needed() {
+    for (const Output& o : body_.outputs()) {
+      int lag = lags_.output(o.value).lag;
+      if (in_window(lag)) needed_[source(o.value, lag).index] = 1;
+    }
+    for (const Input& in : body_.inputs())
+      if (Value next = next_here(in)) needed_[next.index] = 1;
+    for (NodeId n : reversed(body_.nodes())) {
+      if (!runs(n)) continue;
+      for (Value v : body_[n].inputs) {
+        if (!lags_.timeless(n)) lags_.meaning(n, v);  // Error when the lags do not fit
+        needed_[source(v, body_[n].delay).index] = 1;
+      }
+    }
+  }
+
+  /// What a state hands to the next kernel iteration, none when its update does not run.
+  Value next_here(const Input& in) const {
+    Value next = in.state ? body_.next(in.value) : Value{};
+    return next && in_window(lags_.lag(next)) ? next : Value{};
+  }
+
+  void add_inputs() {
+    for (const Input& in : body_.inputs()) {
+      InputInfo info = in;
+      std::string name = body_.name(in.value);
+      if (!in.state && window_.lo > 0) continue;
+      if (in.state && in.kind == StateKind::forwarded) {
+        if (!needed_[in.value.index] && !next_here(in)) continue;
+        if (in.slots > 1) name = slot_name(name, window_.turn % in.slots);
+        info.slots = 1;
+      }
+      image_[in.value.index] = out_.add_input(body_.type(in.value), name, std::move(info));
+    }
+  }
+
+  /// Depends on the body alone, so that it is the same in all phases.
+  std::string slot_name(const std::string& carry, int slot) const {
+    std::string name = fmt::format("{}_{}", carry, slot);
+    while (body_.find(name)) name += "_";
+    return name;
+  }
+
+  Value image(Value v, int delay) const {
+    Value found = image_[source(v, delay).index];
+    if (!found) internal_fail("phase of {}: nothing stands for %{}", body_.name(), body_.name(v));
+    return found;
+  }
+
+  void copy(NodeId n) {
+    const Node& node = body_[n];
+    operands_.clear();
+    for (Value v : node.inputs) operands_.push_back(image(v, node.delay));
+    names_.clear();
+    types_.clear();
+    for (std::uint32_t i = 0; i < node.result_count; ++i) {
+      names_.push_back(body_.name(body_.result(n, i)));
+      types_.push_back(body_.type(body_.result(n, i)));
+    }
+    std::vector<std::string_view> names(names_.begin(), names_.end());
+    NodeId made = out_.add(out_, {.op = node.op,
+                                  .inputs = operands_,
+                                  .attributes = node.attributes,
+                                  .names = names,
+                                  .types = types_,
+                                  .path = body_.path(n),
+                                  .stage = node.stage,
+                                  .region = node.region});
+    for (std::uint32_t i = 0; i < node.result_count; ++i)
+      image_[body_.result(n, i).index] = out_.result(made, i);
+  }
+
+  void add_outputs() {
+    for (const Output& o : body_.outputs()) {
+      int lag = lags_.output(o.value).lag;
+      if (in_window(lag)) out_.add_output(o.name, image(o.value, lag));
+    }
+  }
+
+  void set_nexts() {
+    for (const Input& in : body_.inputs())
+      if (Value next = next_here(in))
+        out_.set_next(image_[in.value.index], image(next, lags_.lag(next)));
+  }
+
+  const Graph& body_;
+  Lags lags_;
+  Window window_;
+  Graph out_;
+  std::vector<char> needed_;  // by value of the body: somebody here reads it
+  std::vector<Value> image_;  // by value of the body
+  std::vector<Value> operands_;
+  std::vector<std::string> names_;
+  std::vector<Type> types_;
+};
+
+int turn_of(LoopShape shape, std::int64_t t) { return static_cast<int>(t % shape.turns); }
+
+}  // namespace
+
+LoopShape loop_shape(const Graph& body) {
+  Lags lags(body);
+  for (NodeId n : body.nodes())
+    if (!lags.timeless(n))
+      for (Value v : body[n].inputs) lags.meaning(n, v);
+  return {lags.depth(), lags.turns()};
+}
+
+LoopShape loop_shape(const Program& program) {
+  LoopShape all;
+  for (const Graph& g : program.graphs) {
+    LoopShape one = loop_shape(g);
+    all.depth = std::max(all.depth, one.depth);
+    all.turns = std::lcm(all.turns, one.turns);
+    if (all.turns > max_turns)
+      fail(
+          "graph {}: the slots of forwarded state in all graphs repeat after {} iterations, wanted "
+          "at most {}",
+          g.name(), all.turns, max_turns);
+  }
+  return all;
+}
+
+Window step_window(LoopShape shape, std::int64_t t) {
+  return {0, static_cast<int>(std::min<std::int64_t>(t, shape.depth)), turn_of(shape, t)};
+}
+
+Window drain_window(LoopShape shape, std::int64_t steps, int j) {
+  std::int64_t t = steps - 1 + j;
+  return {j, static_cast<int>(std::min<std::int64_t>(t, shape.depth)), turn_of(shape, t)};
+}
+
+Graph phase(const Graph& body, Window window) { return Projection(body, window).derive(); }
+
+Program phase(const Program& program, Window window) {
+  Program derived;
+  derived.world = program.world;
+  derived.constants = program.constants;
+  derived.applied = program.applied;
+  for (const Graph& g : program.graphs) derived.graphs.push_back(phase(g, window));
+  return derived;
+}
+
+std::vector<int> output_lags(const Graph& body) {
+  Lags lags(body);
+  std::vector<int> list;
+  for (const Output& o : body.outputs()) list.push_back(lags.output(o.value).lag);
+  return list;
+}
+
+Phases phases(const Graph& body) {
+  Phases all{.shape = loop_shape(body)};
+  int depth = all.shape.depth, turns = all.shape.turns;
+  for (int t = 0; t < depth; ++t) all.prologue.push_back(phase(body, step_window(all.shape, t)));
+  for (int turn = 0; turn < turns; ++turn)
+    all.steady.push_back(phase(body, Window{0, depth, turn}));
+  for (int j = 1; j <= depth; ++j)
+    for (int turn = 0; turn < turns; ++turn)
+      all.drain.push_back(phase(body, Window{j, depth, turn}));
+  return all;
+}
+
+}  // namespace hocket

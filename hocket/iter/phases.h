@@ -1,0 +1,63 @@
+#pragma once
+// From a rotated body to the plain graphs of its kernel iterations: prologue, steady, drain.
+
+#include <span>
+#include <vector>
+
+#include "hocket/ir/program.h"
+
+namespace hocket {
+
+/// How a loop is driven: how many kernel iterations fill and drain it, and after how many the slots
+/// of its forwarded state repeat.
+struct LoopShape {
+  int depth = 0;  ///< the largest delay
+  int turns = 1;  ///< least common multiple of the slots
+  friend bool operator==(LoopShape, LoopShape) = default;
+};
+
+/// Which nodes a kernel iteration runs: those with lo <= delay <= hi. Its turn says which slots of
+/// forwarded state it uses.
+struct Window {
+  int lo = 0;
+  int hi = 0;
+  int turn = 0;
+  friend auto operator<=>(Window, Window) = default;
+};
+
+/// O(graph). Throws Error when delays and forwarded state do not fit together.
+LoopShape loop_shape(const Graph& body);
+/// Of all classes together: every rank fills and drains at the same time.
+LoopShape loop_shape(const Program& program);
+
+/// The window of kernel iteration t, counted from 0 since the beginning or the last drain, when a
+/// batch is fed to it: prologue while t < depth, then steady.
+Window step_window(LoopShape shape, std::int64_t t);
+/// The window of drain iteration j = 1..depth after `steps` iterations that were fed. One whose lo
+/// is above its hi has nothing to do: the run was shorter than the loop is deep.
+Window drain_window(LoopShape shape, std::int64_t steps, int j);
+
+/// The graph of one kernel iteration. It has no delays. Every state is there and keeps its name; it
+/// has a next value only where its update runs. A reader that runs ahead of an update that does not
+/// run yet reads the state. Forwarded state is one slot, `%v` for a carry with one slot and else
+/// `%v_0`, `%v_1`...: it is given a value when it is read, hands one on when it has a next, and is
+/// not declared when it does neither. Fed inputs are there when nodes with delay 0 are; outputs
+/// when what they belong to runs. Channels stay. O(graph).
+Graph phase(const Graph& body, Window window);
+/// The same for every class of ranks.
+Program phase(const Program& program, Window window);
+
+/// By output of the body: output i of kernel iteration t belongs to iteration t - lag. A phase has
+/// those with lo <= lag <= hi, in this order.
+std::vector<int> output_lags(const Graph& body);
+
+/// All phases of a run that is longer than the loop is deep.
+struct Phases {
+  LoopShape shape;
+  std::vector<Graph> prologue;  ///< kernel iterations 0 .. depth-1
+  std::vector<Graph> steady;    ///< by turn: iteration t runs steady[t % turns]
+  std::vector<Graph> drain;     ///< by drain iteration and turn: drain[(j - 1) * turns + t % turns]
+};
+Phases phases(const Graph& body);
+
+}  // namespace hocket

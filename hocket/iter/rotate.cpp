@@ -1,0 +1,301 @@
+#include "hocket/iter/rotate.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "hocket/base/error.h"
+#include "hocket/base/hash.h"
+#include "hocket/base/text.h"
+#include "hocket/iter/lags.h"
+#include "hocket/iter/place.h"
+#include "hocket/ops/ops.h"
+
+namespace hocket {
+namespace {
+
+constexpr int max_delay = 1 << 20;
+
+/// How a reader gets at a value: `distance` kernel iterations later, or *ahead*: before the kernel
+/// iteration has brought the state up to date, so that its next value is read instead.
+struct Reading {
+  Value value;
+  int distance = 0;
+  bool ahead = false;
+};
+
+/// What will be edited, found and checked before anything is.
+struct Plan {
+  struct Operand {
+    NodeId node;
+    std::uint32_t index;
+    Reading reading;
+  };
+  struct Next {  // a state whose next value becomes an `after` with this delay
+    Value state;
+    Reading reading;
+    int delay;
+    bool behind;  // right behind what it reads, as a part of the block
+  };
+  struct NewOutput {
+    std::size_t index;
+    Reading reading;
+    int late;  // not 0: an update that comes late; an `after` tells it from the state it updates
+  };
+  std::vector<NodeId> block;
+  std::vector<Operand> operands;
+  std::vector<Next> nexts;
+  std::vector<NewOutput> outputs;
+  NodeId first_reader;  // outside the block, of what the block makes
+};
+
+// ---- the plan
+
+class Planner {
+ public:
+  Planner(const Graph& g, std::span<const NodeId> nodes, int k, const RotateOptions& options)
+      : g_(g), lags_(g), k_(k), options_(options), moved_(g.node_bound()) {
+    if (k < 1) fail("rotate: by {} iterations, wanted at least 1", k);
+    for (NodeId n : nodes) {
+      if (!g.contains(n) || g.is_input(n) || n == g.return_node())
+        internal_fail("rotate: {} is no node that can move", n.index);
+      if (g[n].delay > max_delay - k) fail("{}: a delay above {}", g.describe(n), max_delay);
+      moved_[n.index] = !lags_.timeless(n);
+    }
+  }
+
+  Plan plan() {
+    for (NodeId n : g_.nodes()) {
+      if (moved(n)) plan_.block.push_back(n);
+      if (!lags_.timeless(n)) plan_operands(n);
+    }
+    plan_outputs();
+    plan_nexts();
+    check_destination();
+    return std::move(plan_);
+  }
+
+ private:
+  bool moved(NodeId n) const { return moved_[n.index] != 0; }
+  bool is_state(Value v) const { return g_.is_input(g_.node(v)) && g_.input(v).state; }
+
+  /// How much later a value will belong to its iteration. A state is as late as its next value; one
+  /// that takes over an input is not moved along (see plan_nexts).
+  int shift(Value v) const {
+    v = lags_.base(v);
+    if (lags_.timeless(v)) return 0;
+    if (is_state(v)) v = g_.next(v);
+    return moved(g_.node(v)) ? k_ : 0;
+  }
+
+  int new_lag(Value v) const { return lags_.lag(v) + shift(v); }
+
+  /// What a reader with this delay reads for a value of its own iteration; nothing when there is no
+  /// way.
+  std::optional<Reading> reading(Value v, int delay) const {
+    int gap = delay - new_lag(v);
+    if (gap >= 0) return Reading{v, gap, false};
+    if (gap == -1 && is_state(v)) return Reading{v, 0, true};
+    return std::nullopt;
+  }
+
+  [[noreturn]] void refuse(Value v, int delay, const std::string& reader,
+                           std::string_view advice) const {
+    if (!is_state(v))
+      fail(
+          "{}: with delay {} it reads %{} of its own iteration, which would have delay {}; {}, or "
+          "leave %{} out",
+          reader, delay, g_.name(v), new_lag(v), advice, g_.name(v));
+    std::string update = g_.name(g_.next(v));
+    fail(
+        "{}: with delay {} it reads, through %{}, %{} of the iteration before, which would have "
+        "delay {}, wanted at most {}; {}, or delay %{} less",
+        reader, delay, g_.name(v), update, new_lag(v), delay + 1, advice, update);
+  }
+
+  void plan_operands(NodeId n) {
+    const Node& node = g_[n];
+    int delay = node.delay + (moved(n) ? k_ : 0);
+    for (std::uint32_t i = 0; i < node.inputs.size(); ++i) {
+      Value v = node.inputs[i];
+      if (lags_.timeless(v)) continue;
+      Value meant = lags_.meaning(n, v);
+      if (lags_.timeless(meant) || (!moved(n) && shift(meant) == 0)) continue;
+      auto r = reading(meant, delay);
+      if (!r) refuse(meant, delay, g_.describe(n), fmt::format("move {}, too", named(n)));
+      plan_.operands.push_back({n, i, *r});
+      note_reader(n, *r);
+    }
+  }
+
+  std::string named(NodeId n) const {
+    return g_[n].result_count > 0 ? "%" + g_.name(g_.result(n)) : std::string(g_[n].op->name);
+  }
+
+  void note_reader(NodeId n, const Reading& r) {
+    if (r.distance > 0) return;
+    NodeId from = g_.node(r.ahead ? g_.next(r.value) : r.value);
+    if (moved(from) && !moved(n) && !plan_.first_reader) plan_.first_reader = n;
+    if (moved(n) && options_.before && from == options_.before)
+      fail("{}: cannot stand before {}, which it reads", g_.describe(n), g_.describe(from));
+  }
+
+  void plan_outputs() {
+    std::vector<Output> outputs = g_.outputs();
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      auto [value, lag] = lags_.output(outputs[i].value);
+      if (shift(value) == 0) continue;
+      if (options_.outputs_may_lag) lag = std::max(lag, new_lag(value) - (is_state(value) ? 1 : 0));
+      auto r = reading(value, lag);
+      if (!r)
+        refuse(value, lag,
+               outputs[i].name.empty() ? fmt::format("output {}", i) : "output " + outputs[i].name,
+               "let outputs lag");
+      bool update = lag > 0 && !r->ahead && r->distance == 0 && lags_.is_next(value);
+      plan_.outputs.push_back({i, *r, update ? lag : 0});
+    }
+  }
+
+  /// A reader that runs ahead of an update must know whose first value it wants: where states share
+  /// a next value, all but one get their own. A state that takes over another input as it is gets a
+  /// node that can be as late as it was.
+  void plan_nexts() {
+    std::unordered_set<Value> owned;
+    for (const Input& in : g_.inputs()) {
+      if (!in.state || in.kind == StateKind::forwarded || lags_.timeless(in.value)) continue;
+      Value next = g_.next(in.value);
+      if (g_.is_input(g_.node(next))) {
+        if (lags_.timeless(next) || shift(next) == 0) continue;
+        int delay = lags_.lag(next);
+        auto r = reading(lags_.base(next), delay);
+        if (!r)
+          refuse(lags_.base(next), delay, fmt::format("state %{}", g_.name(in.value)),
+                 "rotate by 1 first");
+        plan_.nexts.push_back({in.value, *r, delay, false});
+      } else if (moved(g_.node(next)) && !owned.insert(next).second) {
+        plan_.nexts.push_back({in.value, {next, 0, false}, new_lag(next), true});
+      }
+    }
+  }
+
+  void check_destination() const {
+    NodeId place = options_.before, reader = plan_.first_reader;
+    if (!place) return;
+    if (!g_.contains(place) || g_.is_input(place))
+      internal_fail("rotate: there is no place {}", place.index);
+    if (moved(place)) fail("{}: moves itself, wanted another destination", g_.describe(place));
+    if (reader && g_.before(reader, place))
+      fail("{}: as the destination it stands behind {}, which reads what is moved",
+           g_.describe(place), g_.describe(reader));
+  }
+
+  const Graph& g_;
+  Lags lags_;
+  int k_;
+  const RotateOptions& options_;
+  std::vector<char> moved_;  // by node
+  Plan plan_;
+};
+
+// ---- the edits
+
+class Editor {
+ public:
+  explicit Editor(Graph& g) : g_(g) {
+    for (const Input& in : g.inputs())
+      if (is_forwarded(g, in.value)) forwarded_.emplace(key(g.next(in.value), in.slots), in.value);
+  }
+
+  void apply(const Plan& plan, int k, NodeId place) {
+    for (NodeId n : plan.block) g_.set_delay(n, g_[n].delay + k);
+    block_.insert(plan.block.begin(), plan.block.end());
+    set_nexts(plan.nexts);
+    for (const Plan::Operand& o : plan.operands) g_.set_operand(o.node, o.index, read(o.reading));
+    set_outputs(plan.outputs);
+    drop_unread();
+    if (!place) place = plan.first_reader;
+    if (!place) place = g_.first_node();
+    std::vector<NodeId> block;
+    for (NodeId n : std::as_const(g_).nodes())
+      if (block_.contains(n)) block.push_back(n);
+    place_block(g_, block, place);
+  }
+
+ private:
+  static std::uint64_t key(Value v, int distance) {
+    return std::uint64_t{v.index} << 32 | static_cast<std::uint32_t>(distance);
+  }
+
+  Value read(const Reading& r) {
+    if (r.ahead) return g_.next(r.value);
+    return r.distance == 0 ? r.value : forwarded(r.value, r.distance);
+  }
+
+  /// Each value is forwarded once over each distance, however many read it.
+  Value forwarded(Value v, int distance) {
+    auto [it, fresh] = forwarded_.emplace(key(v, distance), Value{});
+    if (!fresh) return it->second;
+    std::string name = g_.name(v) + "_prev" + (distance > 1 ? std::to_string(distance) : "");
+    it->second = g_.add_input(g_.type(v), name,
+                              {.state = true, .kind = StateKind::forwarded, .slots = distance});
+    g_.set_next(it->second, v);
+    return it->second;
+  }
+
+  Value add_after(At at, Value v, std::string_view name, int delay) {
+    Value operands[] = {v};
+    std::string_view names[] = {name};
+    return g_.result(
+        g_.add(at, {.op = &ops::after, .inputs = operands, .names = names, .delay = delay}));
+  }
+  Value add_behind(Value v, std::string_view name, int delay) {
+    Value same = add_after(after(g_, g_.node(v), g_.path(g_.node(v))), v, name, delay);
+    block_.insert(g_.node(same));
+    return same;
+  }
+
+  /// Those behind an update first: readers that run ahead of it look for the next value.
+  void set_nexts(std::span<const Plan::Next> nexts) {
+    for (bool behind : {true, false})
+      for (const Plan::Next& n : nexts) {
+        if (n.behind != behind) continue;
+        std::string name = g_.name(n.state) + "_next";
+        g_.set_next(n.state, behind ? add_behind(n.reading.value, name, n.delay)
+                                    : add_after(g_, read(n.reading), name, n.delay));
+      }
+  }
+
+  void set_outputs(std::span<const Plan::NewOutput> outputs) {
+    if (outputs.empty()) return;
+    std::vector<Value> values;
+    for (const Output& o : g_.outputs()) values.push_back(o.value);
+    for (const Plan::NewOutput& o : outputs) {
+      Value v = o.reading.value;
+      values[o.index] = o.late > 0 ? add_behind(v, g_.name(v) + "_out", o.late) : read(o.reading);
+    }
+    g_.set_outputs(values);
+  }
+
+  void drop_unread() {
+    std::vector<Value> unread;
+    for (const Input& in : g_.inputs())
+      if (is_forwarded(g_, in.value) && g_.uses(in.value).empty()) unread.push_back(in.value);
+    g_.erase_inputs(unread);
+  }
+
+  Graph& g_;
+  std::unordered_set<NodeId> block_;
+  std::unordered_map<std::uint64_t, Value, MixedHash> forwarded_;
+};
+
+}  // namespace
+
+void rotate(Graph& g, std::span<const NodeId> nodes, int k, const RotateOptions& options) {
+  Plan plan = Planner(g, nodes, k, options).plan();
+  if (plan.block.empty()) return;
+  Editor(g).apply(plan, k, options.before);
+}
+
+}  // namespace hocket

@@ -1,0 +1,131 @@
+#include "hocket/iter/seams.h"
+
+#include <set>
+#include <unordered_map>
+
+#include "hocket/base/error.h"
+#include "hocket/base/hash.h"
+#include "hocket/iter/lags.h"
+
+namespace hocket {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+/// What is under way between two phases, by name.
+class Table {
+ public:
+  explicit Table(const Names& read_by_any) : read_by_any_(read_by_any) {}
+
+  void pass(const RunPhase& phase) {
+    for (const Seam::Slot& slot : phase.seam->forwarded) {
+      auto held = values_.find(slot.name);
+      if (slot.read && held == values_.end())
+        fail("{}: reads %{}, which no phase before it has written", phase.name, slot.name);
+      if (slot.read && held->second != slot.type)
+        fail("{}: reads %{} as {}, it was written as {}", phase.name, slot.name, to_text(slot.type),
+             to_text(held->second));
+      if (!slot.read && held != values_.end() && read_by_any_.contains(slot.name))
+        fail("{}: overwrites %{}, which nobody has read yet", phase.name, slot.name);
+      if (slot.written)
+        values_.insert_or_assign(slot.name, *slot.written);
+      else
+        values_.erase(slot.name);
+    }
+  }
+
+  void end() const {
+    for (const auto& entry : values_)
+      if (read_by_any_.contains(entry.first))
+        fail("%{}: left over when the loop has been drained", entry.first);
+  }
+
+ private:
+  const Names& read_by_any_;
+  std::map<std::string, Type> values_;
+};
+
+/// All runs that are too short for a steady phase, and one with an end at every turn.
+void check_runs(const Graph& body, LoopShape shape) {
+  std::map<Window, Seam> seams;
+  auto seam = [&](Window w) {
+    auto it = seams.find(w);
+    if (it == seams.end()) it = seams.emplace(w, seam_of(phase(body, w))).first;
+    return &it->second;
+  };
+  for (int steps = 1; steps <= shape.depth + shape.turns; ++steps) {
+    std::vector<RunPhase> run;
+    for (int t = 0; t < steps; ++t)
+      run.push_back({fmt::format("{} {}", t < shape.depth ? "prologue" : "steady", t),
+                     seam(step_window(shape, t))});
+    for (int j = 1; j <= shape.depth; ++j)
+      if (Window w = drain_window(shape, steps, j); w.lo <= w.hi)
+        run.push_back({fmt::format("drain {}", j), seam(w)});
+    check_run(run);
+  }
+}
+
+/// Ranks with different graphs meet in the same kernel iteration or never.
+void check_channels(const Program& program) {
+  std::unordered_map<std::int64_t, std::pair<const Graph*, NodeId>, MixedHash> owners;
+  for (const Graph& g : program.graphs) {
+    std::map<std::string, bool> alone;
+    for (NodeId n : g.nodes()) {
+      const Node& node = g[n];
+      if ((!node.op->starts && !node.op->effect) || node.op->attribute_index("channel") < 0)
+        continue;
+      const auto& group = node.attr<std::string>("group");
+      auto known = alone.find(group);
+      if (known == alone.end()) known = alone.emplace(group, keeps_to_itself(g, group)).first;
+      if (known->second) continue;
+      auto channel = node.attr<std::int64_t>("channel");
+      auto it = owners.emplace(channel, std::pair(&g, n)).first;
+      const Graph& other = *it->second.first;
+      const Node& first = other[it->second.second];
+      if (first.delay != node.delay)
+        fail("graph {}: {} has delay {}, but {} of graph {}, on channel {} as well, has {}",
+             g.name(), g.describe(n), node.delay, other.describe(it->second.second), other.name(),
+             channel, first.delay);
+    }
+  }
+}
+
+}  // namespace
+
+Seam seam_of(const Graph& phase) {
+  Seam seam;
+  for (const Input& in : phase.inputs()) {
+    const Type& type = phase.type(in.value);
+    if (is_forwarded(phase, in.value)) {
+      Seam::Slot& slot = seam.forwarded.emplace_back(
+          Seam::Slot{phase.name(in.value), type, !phase.uses(in.value).empty()});
+      if (Value next = phase.next(in.value)) slot.written = phase.type(next);
+    } else if (in.state) {
+      seam.state.emplace(phase.name(in.value), type);
+    }
+  }
+  return seam;
+}
+
+void check_run(std::span<const RunPhase> run) {
+  Names read_by_any;
+  for (const RunPhase& phase : run) {
+    if (phase.seam->state != run[0].seam->state)
+      fail("{}: its state is not that of {}", phase.name, run[0].name);
+    for (const Seam::Slot& slot : phase.seam->forwarded)
+      if (slot.read) read_by_any.insert(slot.name);
+  }
+  Table table(read_by_any);
+  for (const RunPhase& phase : run) table.pass(phase);
+  table.end();
+}
+
+void check_seams(const Graph& body) { check_runs(body, loop_shape(body)); }
+
+void check_seams(const Program& program) {
+  LoopShape shape = loop_shape(program);
+  check_channels(program);
+  for (const Graph& g : program.graphs) check_runs(g, shape);
+}
+
+}  // namespace hocket
