@@ -13,6 +13,14 @@ bool is_forwarded(const Graph& body, Value v) {
   return in.state && in.kind == StateKind::forwarded;
 }
 
+bool is_rotated(const Graph& body) {
+  for (const Input& in : body.inputs())
+    if (is_forwarded(body, in.value)) return true;
+  for (NodeId n : body.nodes())
+    if (body[n].delay != 0) return true;
+  return false;
+}
+
 Lags::Lags(const Graph& body)
     : body_(body),
       timeless_(body.value_bound()),

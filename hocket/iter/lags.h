@@ -73,4 +73,7 @@ inline constexpr int max_turns = 256;
 
 bool is_forwarded(const Graph& body, Value v);
 
+/// Whether a body has delays or forwarded state, so that only its phases can be run. O(graph).
+bool is_rotated(const Graph& body);
+
 }  // namespace hocket

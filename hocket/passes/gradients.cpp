@@ -7,10 +7,11 @@
 namespace hocket {
 namespace {
 
-/// Values that leave the graph as something else than parameters and optimizer state.
-std::vector<bool> seen_elsewhere(const Graph& g) {
+/// Values that leave the graph as something else than parameters and optimizer state, and, if
+/// those do not matter, outputs.
+std::vector<bool> seen_elsewhere(const Graph& g, bool returned) {
   std::vector<bool> elsewhere(g.value_bound());
-  for (const Output& o : g.outputs()) elsewhere[o.value.index] = true;
+  for (const Output& o : g.outputs()) elsewhere[o.value.index] = !returned;
   for (const Input& in : g.inputs()) {
     if (!in.state || in.kind == StateKind::parameter || in.kind == StateKind::optimizer) continue;
     if (Value next = g.next(in.value)) elsewhere[next.index] = true;
@@ -21,8 +22,8 @@ std::vector<bool> seen_elsewhere(const Graph& g) {
 /// By node: every way from its results ends in a next value of a parameter or optimizer state, over
 /// readers that `accept` likes.
 template <class Accept>
-std::vector<bool> ends_in_updates(const Graph& g, Accept accept) {
-  std::vector<bool> elsewhere = seen_elsewhere(g), ends(g.node_bound());
+std::vector<bool> ends_in_updates(const Graph& g, bool returned, Accept accept) {
+  std::vector<bool> elsewhere = seen_elsewhere(g, returned), ends(g.node_bound());
   for (NodeId n : reversed(g.nodes())) {
     bool all = true;
     for (std::uint32_t i = 0; all && i < g[n].result_count; ++i) {
@@ -62,10 +63,10 @@ std::vector<bool> independent_values(const Graph& g, const std::vector<bool>& up
 
 }  // namespace
 
-std::vector<bool> find_gradient_collectives(const Graph& g) {
-  std::vector<bool> updates = ends_in_updates(g, [](NodeId) { return true; });
+std::vector<bool> find_gradient_collectives(const Graph& g, bool returned) {
+  std::vector<bool> updates = ends_in_updates(g, returned, [](NodeId) { return true; });
   std::vector<bool> independent = independent_values(g, updates);
-  std::vector<bool> settled = ends_in_updates(g, [&](NodeId reader) {
+  std::vector<bool> settled = ends_in_updates(g, returned, [&](NodeId reader) {
     return g[reader].op->waits || works_on_each(g[reader].op) ||
            std::ranges::all_of(g[reader].inputs, [&](Value v) { return independent[v.index]; });
   });

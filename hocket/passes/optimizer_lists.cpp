@@ -1,7 +1,10 @@
 #include "hocket/passes/optimizer_lists.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace hocket {
 namespace {
@@ -52,6 +55,14 @@ NodeId assemble(Graph& g, std::span<const OptimizerPart> parts, NodeId place) {
       }
     }
   return made;
+}
+
+void cut_optimizer(Graph& g, NodeId whole, std::span<const Positions> parts, std::string why) {
+  g.remark({.where = "%" + g.name(g.result(whole)),
+            .what = fmt::format("cut in {}", parts.size()),
+            .why = std::move(why)});
+  for (const Positions& positions : parts) assemble(g, {{{whole, positions}}}, whole);
+  g.erase(whole);
 }
 
 }  // namespace hocket

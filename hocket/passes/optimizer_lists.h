@@ -3,16 +3,20 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "hocket/ir/graph.h"
 
 namespace hocket {
 
+/// Places in the lists of an optimizer node.
+using Positions = std::vector<std::uint32_t>;
+
 /// Some of the parameters of an optimizer node, with all that belongs to them.
 struct OptimizerPart {
   NodeId node;
-  std::vector<std::uint32_t> positions;  ///< in its lists
+  Positions positions;
 };
 
 /// How many parameters an optimizer node updates.
@@ -23,5 +27,9 @@ std::size_t parameter_count(const Node& optimizer);
 /// all. Readers of the parts' results read those of the new node, under the same names; the old
 /// nodes stay. O(operands of the new node and uses).
 NodeId assemble(Graph& g, std::span<const OptimizerPart> parts, NodeId place);
+
+/// One node for each part, where the whole stood, with a remark that says why. O(operands and
+/// uses).
+void cut_optimizer(Graph& g, NodeId whole, std::span<const Positions> parts, std::string why);
 
 }  // namespace hocket

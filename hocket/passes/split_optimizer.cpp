@@ -16,20 +16,9 @@
 namespace hocket {
 namespace {
 
-using Positions = std::vector<std::uint32_t>;
-
 constexpr std::size_t gradient_slot = 1;
 
 std::string called(const Graph& g, NodeId n) { return "%" + g.name(g.result(n)); }
-
-/// One node for each part, where the whole stood.
-void cut(Graph& g, NodeId whole, std::span<const Positions> parts, std::string why) {
-  g.remark({.where = called(g, whole),
-            .what = fmt::format("cut in {}", parts.size()),
-            .why = std::move(why)});
-  for (const Positions& positions : parts) assemble(g, {{{whole, positions}}}, whole);
-  g.erase(whole);
-}
 
 std::vector<NodeId> optimizers(const Graph& g) {
   std::vector<NodeId> found;
@@ -106,10 +95,11 @@ void split_by_bucket(Graph& g) {
     });
     std::vector<Positions> positions;
     for (auto& part : parts) positions.push_back(std::move(part.second));
-    cut(g, n, positions,
-        parts[0].first ? "one for each collective that its gradients come from"
-                       : "one for each collective that its gradients come from, and one for those "
-                         "from none");
+    cut_optimizer(g, n, positions,
+                  parts[0].first
+                      ? "one for each collective that its gradients come from"
+                      : "one for each collective that its gradients come from, and one for those "
+                        "from none");
   }
 }
 
@@ -119,7 +109,7 @@ void split_by_parameter(Graph& g) {
   for (NodeId n : optimizers(g)) {
     std::vector<Positions> parts;
     for (std::uint32_t i = 0; i < parameter_count(g[n]); ++i) parts.push_back({i});
-    if (parts.size() > 1) cut(g, n, parts, "one for each parameter");
+    if (parts.size() > 1) cut_optimizer(g, n, parts, "one for each parameter");
   }
 }
 
@@ -172,8 +162,8 @@ void split_by_gradients(Graph& g, std::string_view text) {
       continue;
     }
     // The rest comes first: what was cut off is to be moved.
-    cut(g, n, {{rest, off}},
-        fmt::format("{} of {} gradients are named", off.size(), gradients.size()));
+    cut_optimizer(g, n, {{rest, off}},
+                  fmt::format("{} of {} gradients are named", off.size(), gradients.size()));
     found = true;
   }
   if (apart && !found && g.ranks().empty())

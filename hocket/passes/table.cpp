@@ -11,6 +11,7 @@
 #include "hocket/base/text.h"
 #include "hocket/passes/bucket_collectives.h"
 #include "hocket/passes/common_nodes.h"
+#include "hocket/passes/cross_iteration.h"
 #include "hocket/passes/dead_nodes.h"
 #include "hocket/passes/fold.h"
 #include "hocket/passes/fuse_optimizer.h"
@@ -94,6 +95,22 @@ PassTable standard_passes() {
                        .doc = "joins optimizers that have the same hyper-parameters and do not "
                               "depend on each other"},
                       fuse_optimizer));
+  table.add(make_pass(
+      {.name = "cross-iteration",
+       .doc = "waits for late gradients, and updates by them, in the next iteration",
+       .after = {"bucket-collectives", "split-optimizer"},
+       .once = true,
+       .rotates = true},
+      cross_iteration,
+      {{"move", &CrossIteration::move,
+        "move these collectives themselves, with all that depends on them, written `%a+%b`; "
+        "`none`: go by `delay`"},
+       {"before", &CrossIteration::before,
+        "the node that they go in front of; `none`: the first reader of what they update"},
+       {"delay",
+        &CrossIteration::delay,
+        "`late`: gradients that would be waited for; `all`: all that may be delayed",
+        {"late", "all"}}}));
   table.add_word("default",
                  "dead-nodes,common-nodes,fold,expedite-collectives,bucket-collectives,"
                  "split-optimizer:by=bucket,order-collectives,sink-waits,dead-nodes",

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "hocket/base/error.h"
 #include "hocket/ir/verify.h"
 #include "hocket/iter/lags.h"
@@ -10,15 +12,7 @@
 namespace hocket::testing {
 namespace {
 
-bool has_delays(const Program& program) {
-  for (const Graph& g : program.graphs) {
-    for (NodeId n : g.nodes())
-      if (g[n].delay != 0) return true;
-    for (const Input& in : g.inputs())
-      if (is_forwarded(g, in.value)) return true;
-  }
-  return false;
-}
+bool has_delays(const Program& program) { return std::ranges::any_of(program.graphs, is_rotated); }
 
 class Loop {
  public:

@@ -1,0 +1,260 @@
+#include "hocket/passes/cross_iteration.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "hocket/base/error.h"
+#include "hocket/iter/lags.h"
+#include "hocket/iter/rotate.h"
+#include "hocket/passes/collectives.h"
+#include "hocket/passes/gradient_shares.h"
+#include "hocket/passes/gradients.h"
+#include "hocket/passes/move_collectives.h"
+
+namespace hocket {
+namespace {
+
+constexpr std::string_view stays = "stays in its iteration";
+
+// ---- what may move
+
+/// By node: a collective or effect that depends on it.
+std::vector<NodeId> find_later_starts(const Graph& g) {
+  std::vector<NodeId> later(g.node_bound());
+  for (NodeId n : reversed(g.nodes()))
+    for (Value v : g.results(n))
+      for (Use use : g.uses(v)) {
+        if (use.node == g.return_node()) continue;
+        const Op& op = *g[use.node].op;
+        NodeId found = op.starts || op.effect ? use.node : later[use.node.index];
+        if (found && !(later[n.index] && g[later[n.index]].op->effect)) later[n.index] = found;
+      }
+  return later;
+}
+
+/// Gradient collectives that no other one depends on.
+std::vector<NodeId> find_candidates(Graph& g) {
+  std::vector<bool> gradients = find_gradient_collectives(g, true);
+  std::vector<NodeId> later = find_later_starts(g), found;
+  for (NodeId n : std::as_const(g).nodes()) {
+    if (!gradients[n.index]) continue;
+    NodeId next = later[n.index];
+    if (!next)
+      found.push_back(n);
+    else if (g[next].op->effect)
+      g.remark({.where = shown(g, n),
+                .what = std::string(stays),
+                .why = fmt::format("{} depends on it, which is an effect", shown(g, next))});
+  }
+  return found;
+}
+
+bool brings_numbers(const Graph& g, NodeId collective) {
+  return std::ranges::all_of(g[collective].inputs,
+                             [&](Value v) { return g.type(v).shape.empty(); });
+}
+
+/// Why a share cannot move; nothing when it can.
+std::optional<Remark> refusal(const Graph& g, const Share& s) {
+  std::string read =
+      s.returned ? fmt::format("output '{}' reads {}", s.output, shown(g, s.returned)) : "";
+  if (s.number)
+    return Remark{
+        .where = shown(g, s.number),
+        .what = fmt::format("keeps {} collectives in their iteration", s.collectives.size()),
+        .why = "it depends on the gradients of all of them, and " +
+               (read.empty() ? "so does every update that it reaches" : read)};
+  Remark remark{.where = shown(g, s.collectives.back()), .what = std::string(stays)};
+  if (s.returned)
+    remark.why = read;
+  else if (std::ranges::all_of(s.collectives, [&](NodeId n) { return brings_numbers(g, n); }))
+    remark.why = "it brings single numbers, which updates of gradients that have come wait for";
+  else
+    return std::nullopt;
+  return remark;
+}
+
+// ---- what does move
+
+/// One graph with what may be delayed in it.
+struct Plan {
+  Graph* graph;
+  std::vector<Share> shares = {};
+  std::vector<bool> delayed = {};  // by share
+};
+
+BucketPlace place_of(const Graph& g, const Share& s, const std::vector<std::uint32_t>& position) {
+  BucketPlace place{.start = position[s.collectives.back().index]};
+  place.needed = position[s.collectives.front().index];  // there the bytes are used again
+  place.update = position[s.nodes.back().index];
+  for (NodeId n : s.collectives)
+    for (Value v : g[n].inputs) place.bytes += g.type(v).bytes();
+  std::set<NodeId> members(s.nodes.begin(), s.nodes.end());
+  for (NodeId n : s.nodes)
+    if (g[n].op->waits) place.update = std::min(place.update, position[n.index]);
+  for (Value state : s.states)
+    for (Use use : g.uses(state))
+      if (use.node != g.return_node() && !members.contains(use.node))
+        place.needed = std::min(place.needed, position[use.node.index]);
+  return place;
+}
+
+Plan plan_graph(Graph& g, const ChooseDelayed& choose) {
+  Plan plan{.graph = &g};
+  if (is_rotated(g)) {
+    g.remark({.where = g.name(), .what = "left alone", .why = "it has delays already"});
+    return plan;
+  }
+  std::vector<NodeId> candidates = find_candidates(g);
+  cut_optimizers(g, candidates, ShareFrom::wait);
+  for (Share& share : find_shares(g, candidates, ShareFrom::wait)) {
+    if (!share.updates) continue;  // a loss that is summed over the ranks
+    if (std::optional<Remark> remark = refusal(g, share))
+      g.remark(std::move(*remark));
+    else
+      plan.shares.push_back(std::move(share));
+  }
+  std::vector<std::uint32_t> position(g.node_bound());
+  std::uint32_t length = 0;
+  for (NodeId n : std::as_const(g).nodes()) position[n.index] = length++;
+  std::vector<BucketPlace> places;
+  for (const Share& share : plan.shares) places.push_back(place_of(g, share, position));
+  plan.delayed = choose(places, length);
+  for (std::size_t i = 0; i < plan.shares.size(); ++i)
+    if (!plan.delayed[i])
+      g.remark({.where = shown(g, plan.shares[i].collectives.back()),
+                .what = std::string(stays),
+                .why = places[i].needed <= length / 32
+                           ? "what it updates is needed at the beginning of the next one"
+                           : "it should have come before its update"});
+  return plan;
+}
+
+std::int64_t channel(const Graph& g, NodeId n) { return g[n].attr<std::int64_t>("channel"); }
+
+/// What ranks with different graphs reduce together is delayed by all of them or by none. Each
+/// round but the last takes back a share; hardly ever are there more than two.
+void agree(std::vector<Plan>& plans) {
+  if (plans.size() < 2) return;
+  std::map<std::int64_t, int> in_graphs;
+  for (const Plan& plan : plans)
+    for (NodeId n : std::as_const(*plan.graph).nodes())
+      if (has_channel((*plan.graph)[n])) ++in_graphs[channel(*plan.graph, n)];
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::map<std::int64_t, int> delayed_in;
+    for (const Plan& plan : plans)
+      for (std::size_t i = 0; i < plan.shares.size(); ++i)
+        for (NodeId n : plan.shares[i].collectives)
+          if (plan.delayed[i]) ++delayed_in[channel(*plan.graph, n)];
+    for (Plan& plan : plans) {
+      Graph& g = *plan.graph;
+      OwnGroups own(g);
+      for (std::size_t i = 0; i < plan.shares.size(); ++i) {
+        const auto& collectives = plan.shares[i].collectives;
+        auto alone = std::ranges::find_if(collectives, [&](NodeId n) {
+          return !own.owns(g[n]) && delayed_in[channel(g, n)] != in_graphs[channel(g, n)];
+        });
+        if (!plan.delayed[i] || alone == collectives.end()) continue;
+        plan.delayed[i] = false;
+        changed = true;
+        g.remark({.where = shown(g, *alone),
+                  .what = std::string(stays),
+                  .why = "ranks that run another graph take part, and keep it in theirs"});
+      }
+    }
+  }
+}
+
+// ---- moving
+
+/// Puts every delayed share, which stand together in front of all their readers, in front of its
+/// own first reader.
+class Spread {
+ public:
+  Spread(Graph& g, const Plan& plan) : g_(g), share_(g.node_bound(), none) {
+    for (std::size_t i = 0; i < plan.shares.size(); ++i)
+      if (plan.delayed[i])
+        for (NodeId n : plan.shares[i].nodes) share_[n.index] = i;
+    nodes_.resize(plan.shares.size());
+    places_.assign(plan.shares.size(), g.return_node());
+    for (NodeId n : std::as_const(g).nodes())
+      if (std::as_const(g)[n].delay > 0) note(n);
+  }
+
+  void run(const Plan& plan) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (nodes_[i].empty()) continue;
+      for (NodeId n : nodes_[i]) g_.move_before(n, places_[i]);
+      g_.remark({.where = shown(g_, plan.shares[i].collectives.back()),
+                 .what = fmt::format("waited for in the next iteration, in front of {}",
+                                     shown(g_, places_[i])),
+                 .why = "the transfer has more time"});
+    }
+  }
+
+ private:
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  void note(NodeId n) {
+    const Node& node = g_[n];
+    for (Value v : node.inputs)  // what rotate added belongs to what it reads
+      if (share_[n.index] == none) share_[n.index] = share_[g_.node(v).index];
+    std::size_t share = share_[n.index];
+    if (share == none)
+      internal_fail("cross-iteration: {} has a delay and no share", g_.describe(n));
+    nodes_[share].push_back(n);
+    for (Value v : g_.results(n))
+      for (Use use : g_.uses(v))
+        if (g_[use.node].delay == 0) bound(share, use.node);
+    // A transfer into the same place must not start before.
+    for (Value v : node.inputs)
+      if (NodeId maker =
+              node.op->waits && g_.is_input(g_.node(v)) ? maker_of_next(g_, v) : NodeId{})
+        bound(share, maker);
+  }
+  void bound(std::size_t share, NodeId place) {
+    if (g_.before(place, places_[share])) places_[share] = place;
+  }
+
+  Graph& g_;
+  std::vector<std::size_t> share_;  // by node
+  std::vector<std::vector<NodeId>> nodes_;
+  std::vector<NodeId> places_;
+};
+
+void apply(const Plan& plan) {
+  std::vector<NodeId> nodes;
+  for (std::size_t i = 0; i < plan.shares.size(); ++i)
+    if (plan.delayed[i])
+      nodes.insert(nodes.end(), plan.shares[i].nodes.begin(), plan.shares[i].nodes.end());
+  if (nodes.empty()) return;
+  rotate(*plan.graph, nodes);
+  Spread(*plan.graph, plan).run(plan);
+}
+
+}  // namespace
+
+void cross_iteration(Program& program, const CrossIteration& options, const ChooseDelayed& choose) {
+  if (options.move != "none") return move_collectives(program, options.move, options.before);
+  if (options.before != "none")
+    fail("option 'before': found {}, but nothing to move", options.before);
+  std::vector<Plan> plans;
+  for (Graph& g : program.graphs) plans.push_back(plan_graph(g, choose));
+  agree(plans);
+  for (const Plan& plan : plans) apply(plan);
+}
+
+void cross_iteration(Program& program, const CrossIteration& options) {
+  auto all = [](std::span<const BucketPlace> buckets, std::uint32_t) {
+    return std::vector<bool>(buckets.size(), true);
+  };
+  cross_iteration(program, options, options.delay == "all" ? ChooseDelayed(all) : choose_delayed);
+}
+
+}  // namespace hocket

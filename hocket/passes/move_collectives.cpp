@@ -1,0 +1,89 @@
+#include "hocket/passes/move_collectives.h"
+
+#include <fmt/core.h>
+
+#include <set>
+#include <vector>
+
+#include "hocket/base/error.h"
+#include "hocket/base/text.h"
+#include "hocket/iter/lags.h"
+#include "hocket/iter/rotate.h"
+#include "hocket/iter/seams.h"
+#include "hocket/passes/collectives.h"
+#include "hocket/passes/gradient_shares.h"
+
+namespace hocket {
+namespace {
+
+/// The node that `%name` is a result of; none where this graph has no such node.
+NodeId find_node(const Graph& g, std::string_view name) {
+  Value v = name.starts_with('%') ? g.find(name.substr(1)) : Value{};
+  return v && !g.is_input(g.node(v)) ? g.node(v) : NodeId{};
+}
+
+/// With the nearest name of such a node.
+template <class Accept>
+[[noreturn]] void refuse(const Program& program, std::string_view what, std::string_view name,
+                         Accept accept) {
+  std::vector<std::string> names;
+  for (const Graph& g : program.graphs)
+    for (NodeId n : g.nodes())
+      if (accept(g[n]))
+        for (Value v : g.results(n)) names.push_back(shown(g, v));
+  std::vector<std::string_view> known(names.begin(), names.end());
+  fail("{} '{}'{}", what, name, nearest_hint(name, known));
+}
+
+/// The channels of the named collectives: by these ranks with other graphs know them.
+std::set<std::int64_t> find_channels(const Program& program, std::string_view names) {
+  std::set<std::int64_t> channels;
+  for (std::string_view name : split(names, '+')) {
+    bool found = false;
+    for (const Graph& g : program.graphs)
+      if (NodeId n = find_node(g, trim(name)); n && g[n].op->starts) {
+        channels.insert(g[n].attr<std::int64_t>("channel"));
+        found = true;
+      }
+    if (!found)
+      refuse(program, "option 'move': there is no collective", trim(name),
+             [](const Node& n) { return n.op->starts; });
+  }
+  return channels;
+}
+
+void move_in(Graph& g, std::span<const NodeId> collectives, NodeId place) {
+  if (is_rotated(g)) fail("graph {}: has delays already, wanted a body that has none", g.name());
+  cut_optimizers(g, collectives, ShareFrom::start);
+  std::vector<NodeId> nodes;
+  for (const Share& share : find_shares(g, collectives, ShareFrom::start)) {
+    if (!share.updates)
+      fail("option 'move': no optimizer uses what {} brings", shown(g, share.collectives[0]));
+    nodes.insert(nodes.end(), share.nodes.begin(), share.nodes.end());
+  }
+  rotate(g, nodes, 1, {.before = place});
+  for (NodeId n : collectives)
+    g.remark({.where = shown(g, n),
+              .what = fmt::format("moved into the next iteration, with {} nodes", nodes.size()),
+              .why = "that is asked for"});
+}
+
+}  // namespace
+
+void move_collectives(Program& program, std::string_view names, std::string_view before) {
+  std::set<std::int64_t> channels = find_channels(program, names);
+  bool placed = before == "none";
+  for (const Graph& g : program.graphs) placed = placed || find_node(g, before);
+  if (!placed)
+    refuse(program, "option 'before': there is no node", before, [](const Node&) { return true; });
+  for (Graph& g : program.graphs) {
+    std::vector<NodeId> collectives;
+    for (NodeId n : std::as_const(g).nodes())
+      if (has_channel(g[n]) && channels.contains(g[n].attr<std::int64_t>("channel")))
+        collectives.push_back(n);
+    if (!collectives.empty()) move_in(g, collectives, find_node(g, before));
+  }
+  if (program.graphs.size() > 1) check_seams(program);
+}
+
+}  // namespace hocket
