@@ -19,7 +19,7 @@ std::vector<bool> choose_delayed(std::span<const BucketPlace> buckets, std::uint
   for (std::size_t i : order) {
     const BucketPlace& b = buckets[i];
     free = std::max<double>(free, b.start) + static_cast<double>(b.bytes) * nodes_per_byte;
-    delayed[i] = free > b.update && b.needed > length / 32;
+    delayed[i] = free > b.update && b.needed > length / least_part;
   }
   return delayed;
 }

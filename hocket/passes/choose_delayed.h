@@ -15,14 +15,16 @@ struct BucketPlace {
   std::int64_t bytes = 0;    ///< on their way
 };
 
+/// A delay must win this part of the list, a 32nd, to pay for memory in use over the boundary.
+inline constexpr std::uint32_t least_part = 32;
+
 /// By bucket: is it to be waited for in the next iteration? `length` is that of the list.
 ///
 /// Transfers pass the link one after the other, as they were started. How fast is unknown here, so
 /// we take the speed at which order matters most: all buckets together need just the time from the
 /// first start to the end of the list. A faster link hides everything by itself, a slower one
 /// nothing. A bucket that arrives behind its update is late. It is delayed when that wins enough of
-/// the next iteration to pay for memory that is in use over the boundary: a 32nd of the list. It
-/// reads positions and bytes alone, and any answer is right; only time depends on it. O(n log n).
+/// the next iteration. Any answer is right; only time depends on it. O(n log n).
 std::vector<bool> choose_delayed(std::span<const BucketPlace> buckets, std::uint32_t length);
 
 }  // namespace hocket

@@ -15,6 +15,10 @@ bool OwnGroups::owns(const Node& collective) {
   return it->second;
 }
 
+Meeting meeting(const Node& collective) {
+  return {collective.attr<std::string>("group"), collective.attr<std::int64_t>("channel")};
+}
+
 bool has_channel(const Node& node) {
   return (node.op->starts || node.op->effect) && node.op->attribute_index("channel") >= 0;
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hocket/ir/graph.h"
@@ -21,6 +22,10 @@ class OwnGroups {
   const Graph& graph_;
   std::map<std::string, bool, std::less<>> known_;
 };
+
+/// What ranks with different graphs know a collective by.
+using Meeting = std::pair<std::string, std::int64_t>;  ///< group and channel
+Meeting meeting(const Node& collective);
 
 /// True for a collective, send, recv or barrier: what has a channel.
 bool has_channel(const Node& node);

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "hocket/base/error.h"
@@ -129,44 +130,57 @@ Plan plan_graph(Graph& g, const ChooseDelayed& choose) {
     if (!plan.delayed[i])
       g.remark({.where = shown(g, plan.shares[i].collectives.back()),
                 .what = std::string(stays),
-                .why = places[i].needed <= length / 32
+                .why = places[i].needed <= length / least_part
                            ? "what it updates is needed at the beginning of the next one"
                            : "it should have come before its update"});
   return plan;
 }
 
-std::int64_t channel(const Graph& g, NodeId n) { return g[n].attr<std::int64_t>("channel"); }
+/// The collectives of a plan that ranks with another graph take part in, and by which of its
+/// shares.
+struct Shared {
+  Plan* plan;
+  std::size_t share;
+  NodeId node;
+  const Node& collective() const { return (*plan->graph)[node]; }
+};
+
+/// In how many graphs each collective is that is not one graph's own.
+std::map<Meeting, int> count_meetings(std::span<const Plan> plans) {
+  std::map<Meeting, int> count;
+  for (const Plan& plan : plans) {
+    const Graph& g = *plan.graph;
+    OwnGroups own(g);
+    for (NodeId n : g.nodes())
+      if (has_channel(g[n]) && !own.owns(g[n])) ++count[meeting(g[n])];
+  }
+  return count;
+}
 
 /// What ranks with different graphs reduce together is delayed by all of them or by none. Each
 /// round but the last takes back a share; hardly ever are there more than two.
 void agree(std::vector<Plan>& plans) {
   if (plans.size() < 2) return;
-  std::map<std::int64_t, int> in_graphs;
-  for (const Plan& plan : plans)
-    for (NodeId n : std::as_const(*plan.graph).nodes())
-      if (has_channel((*plan.graph)[n])) ++in_graphs[channel(*plan.graph, n)];
+  std::map<Meeting, int> graphs = count_meetings(plans);
+  std::vector<Shared> shared;
+  for (Plan& plan : plans)
+    for (std::size_t i = 0; i < plan.shares.size(); ++i)
+      for (NodeId n : plan.shares[i].collectives)
+        if (graphs.contains(meeting((*plan.graph)[n]))) shared.push_back({&plan, i, n});
   for (bool changed = true; changed;) {
     changed = false;
-    std::map<std::int64_t, int> delayed_in;
-    for (const Plan& plan : plans)
-      for (std::size_t i = 0; i < plan.shares.size(); ++i)
-        for (NodeId n : plan.shares[i].collectives)
-          if (plan.delayed[i]) ++delayed_in[channel(*plan.graph, n)];
-    for (Plan& plan : plans) {
-      Graph& g = *plan.graph;
-      OwnGroups own(g);
-      for (std::size_t i = 0; i < plan.shares.size(); ++i) {
-        const auto& collectives = plan.shares[i].collectives;
-        auto alone = std::ranges::find_if(collectives, [&](NodeId n) {
-          return !own.owns(g[n]) && delayed_in[channel(g, n)] != in_graphs[channel(g, n)];
-        });
-        if (!plan.delayed[i] || alone == collectives.end()) continue;
-        plan.delayed[i] = false;
-        changed = true;
-        g.remark({.where = shown(g, *alone),
-                  .what = std::string(stays),
-                  .why = "ranks that run another graph take part, and keep it in theirs"});
-      }
+    std::map<Meeting, int> delayed;
+    for (const Shared& s : shared)
+      if (s.plan->delayed[s.share]) ++delayed[meeting(s.collective())];
+    for (const Shared& s : shared) {
+      Meeting m = meeting(s.collective());
+      if (!s.plan->delayed[s.share] || delayed[m] == graphs[m]) continue;
+      s.plan->delayed[s.share] = false;
+      changed = true;
+      s.plan->graph->remark(
+          {.where = shown(*s.plan->graph, s.node),
+           .what = std::string(stays),
+           .why = "ranks that run another graph take part, and keep it in theirs"});
     }
   }
 }

@@ -35,21 +35,35 @@ template <class Accept>
   fail("{} '{}'{}", what, name, nearest_hint(name, known));
 }
 
-/// The channels of the named collectives: by these ranks with other graphs know them.
-std::set<std::int64_t> find_channels(const Program& program, std::string_view names) {
-  std::set<std::int64_t> channels;
+/// The named collectives by graph, with those that ranks with other graphs take part in.
+std::vector<std::vector<NodeId>> find_collectives(const Program& program, std::string_view names) {
+  std::vector<std::set<NodeId>> found(program.graphs.size());
+  std::set<Meeting> meetings;
   for (std::string_view name : split(names, '+')) {
-    bool found = false;
-    for (const Graph& g : program.graphs)
-      if (NodeId n = find_node(g, trim(name)); n && g[n].op->starts) {
-        channels.insert(g[n].attr<std::int64_t>("channel"));
-        found = true;
-      }
-    if (!found)
+    bool somewhere = false;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const Graph& g = program.graphs[i];
+      NodeId n = find_node(g, trim(name));
+      if (!n || !g[n].op->starts) continue;
+      found[i].insert(n);
+      if (!OwnGroups(g).owns(g[n])) meetings.insert(meeting(g[n]));
+      somewhere = true;
+    }
+    if (!somewhere)
       refuse(program, "option 'move': there is no collective", trim(name),
              [](const Node& n) { return n.op->starts; });
   }
-  return channels;
+  std::vector<std::vector<NodeId>> lists;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Graph& g = program.graphs[i];
+    OwnGroups own(g);
+    lists.emplace_back();
+    for (NodeId n : g.nodes())
+      if (found[i].contains(n) ||
+          (has_channel(g[n]) && meetings.contains(meeting(g[n])) && !own.owns(g[n])))
+        lists[i].push_back(n);
+  }
+  return lists;
 }
 
 void move_in(Graph& g, std::span<const NodeId> collectives, NodeId place) {
@@ -59,6 +73,9 @@ void move_in(Graph& g, std::span<const NodeId> collectives, NodeId place) {
   for (const Share& share : find_shares(g, collectives, ShareFrom::start)) {
     if (!share.updates)
       fail("option 'move': no optimizer uses what {} brings", shown(g, share.collectives[0]));
+    if (share.returned)
+      fail("option 'move': output '{}' reads {}, which depends on {}", share.output,
+           shown(g, share.returned), shown(g, share.collectives[0]));
     nodes.insert(nodes.end(), share.nodes.begin(), share.nodes.end());
   }
   rotate(g, nodes, 1, {.before = place});
@@ -71,17 +88,14 @@ void move_in(Graph& g, std::span<const NodeId> collectives, NodeId place) {
 }  // namespace
 
 void move_collectives(Program& program, std::string_view names, std::string_view before) {
-  std::set<std::int64_t> channels = find_channels(program, names);
+  std::vector<std::vector<NodeId>> collectives = find_collectives(program, names);
   bool placed = before == "none";
   for (const Graph& g : program.graphs) placed = placed || find_node(g, before);
   if (!placed)
     refuse(program, "option 'before': there is no node", before, [](const Node&) { return true; });
-  for (Graph& g : program.graphs) {
-    std::vector<NodeId> collectives;
-    for (NodeId n : std::as_const(g).nodes())
-      if (has_channel(g[n]) && channels.contains(g[n].attr<std::int64_t>("channel")))
-        collectives.push_back(n);
-    if (!collectives.empty()) move_in(g, collectives, find_node(g, before));
+  for (std::size_t i = 0; i < collectives.size(); ++i) {
+    Graph& g = program.graphs[i];
+    if (!collectives[i].empty()) move_in(g, collectives[i], find_node(g, before));
   }
   if (program.graphs.size() > 1) check_seams(program);
 }
