@@ -10,7 +10,7 @@ namespace hocket {
 /// Gradients that are reduced and used together, as positions in the list of nodes.
 struct BucketPlace {
   std::uint32_t start = 0;   ///< of its last collective
-  std::uint32_t update = 0;  ///< where it is waited for
+  std::uint32_t update = 0;  ///< the first wait behind it
   std::uint32_t needed = 0;  ///< what it updates is first read in the next iteration
   std::int64_t bytes = 0;    ///< on their way
 };

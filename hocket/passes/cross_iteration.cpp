@@ -97,7 +97,8 @@ BucketPlace place_of(const Graph& g, const Share& s, const std::vector<std::uint
     for (Value v : g[n].inputs) place.bytes += g.type(v).bytes();
   std::set<NodeId> members(s.nodes.begin(), s.nodes.end());
   for (NodeId n : s.nodes)
-    if (g[n].op->waits) place.update = std::min(place.update, position[n.index]);
+    if (g[n].op->waits && position[n.index] > place.start)
+      place.update = std::min(place.update, position[n.index]);
   for (Value state : s.states)
     for (Use use : g.uses(state))
       if (use.node != g.return_node() && !members.contains(use.node))
@@ -187,8 +188,8 @@ void agree(std::vector<Plan>& plans) {
 
 // ---- moving
 
-/// Puts every delayed share, which stand together in front of all their readers, in front of its
-/// own first reader.
+/// Puts every delayed share, which stand together in front of all others, in front of its own first
+/// reader.
 class Spread {
  public:
   Spread(Graph& g, const Plan& plan) : g_(g), share_(g.node_bound(), none) {
@@ -242,13 +243,24 @@ class Spread {
   std::vector<NodeId> places_;
 };
 
+/// The first node that stays and is not the same in every iteration: whatever must stand behind a
+/// delayed share is this node or behind it.
+NodeId front(const Graph& g, std::span<const NodeId> moved) {
+  const Lags lags(g);
+  std::vector<bool> moves(g.node_bound());
+  for (NodeId n : moved) moves[n.index] = true;
+  for (NodeId n : g.nodes())
+    if (!moves[n.index] && !lags.timeless(n)) return n;
+  internal_fail("cross-iteration: every node of {} is delayed", g.name());
+}
+
 void apply(const Plan& plan) {
   std::vector<NodeId> nodes;
   for (std::size_t i = 0; i < plan.shares.size(); ++i)
     if (plan.delayed[i])
       nodes.insert(nodes.end(), plan.shares[i].nodes.begin(), plan.shares[i].nodes.end());
   if (nodes.empty()) return;
-  rotate(*plan.graph, nodes);
+  rotate(*plan.graph, nodes, 1, {.before = front(*plan.graph, nodes)});
   Spread(*plan.graph, plan).run(plan);
 }
 

@@ -66,7 +66,7 @@ std::vector<std::vector<NodeId>> find_collectives(const Program& program, std::s
   return lists;
 }
 
-void move_in(Graph& g, std::span<const NodeId> collectives, NodeId place) {
+void move_in(Graph& g, std::span<const NodeId> collectives, std::string_view before) {
   if (is_rotated(g)) fail("graph {}: has delays already, wanted a body that has none", g.name());
   cut_optimizers(g, collectives, ShareFrom::start);
   std::vector<NodeId> nodes;
@@ -78,7 +78,7 @@ void move_in(Graph& g, std::span<const NodeId> collectives, NodeId place) {
            shown(g, share.returned), shown(g, share.collectives[0]));
     nodes.insert(nodes.end(), share.nodes.begin(), share.nodes.end());
   }
-  rotate(g, nodes, 1, {.before = place});
+  rotate(g, nodes, 1, {.before = find_node(g, before)});  // now: it may be a part of what was cut
   for (NodeId n : collectives)
     g.remark({.where = shown(g, n),
               .what = fmt::format("moved into the next iteration, with {} nodes", nodes.size()),
@@ -95,7 +95,7 @@ void move_collectives(Program& program, std::string_view names, std::string_view
     refuse(program, "option 'before': there is no node", before, [](const Node&) { return true; });
   for (std::size_t i = 0; i < collectives.size(); ++i) {
     Graph& g = program.graphs[i];
-    if (!collectives[i].empty()) move_in(g, collectives[i], find_node(g, before));
+    if (!collectives[i].empty()) move_in(g, collectives[i], before);
   }
   if (program.graphs.size() > 1) check_seams(program);
 }

@@ -38,6 +38,7 @@ class StepMaker {
     for (std::size_t i = 0; i < count; ++i)
       if (chance(random_, 60)) gradients_[i] = ops::mul(graph_, gradients_[i], parameters_[i]);
     reduce();
+    if (chance(random_, 10)) clip();
     std::vector<Setting> settings{setting()};
     if (chance(random_, 60)) {
       settings.push_back(chance(random_, 50) ? settings[0] : setting());
@@ -166,11 +167,24 @@ class StepMaker {
     look_at(graph_.result(node));
   }
 
-  /// A counter, one or two further than before.
+  /// A norm over several gradients, which clips all of them.
+  void clip() {
+    Value norm = number(DType::f32, 1);
+    for (Value v : gradients_)
+      if (chance(random_, 70))
+        norm =
+            ops::add(graph_, norm, ops::sum(graph_, {ops::mul(graph_, v, v)}, {{"dims", Ints{0}}}));
+    for (Value& v : gradients_) v = ops::div(graph_, v, norm);
+    if (chance(random_, 20)) read_.push_back(norm);
+  }
+
+  /// A counter, one or two further than before; at times one for several parameters.
   Value step() {
+    if (counted_ && chance(random_, 25)) return counted_;
     Value count = state({DType::f32, false, {}}, "step", StateKind::optimizer);
     Value next = ops::add(graph_, count, number(DType::f32, chance(random_, 80) ? 1 : 2));
     graph_.set_next(count, next);
+    counted_ = next;
     return next;
   }
 
@@ -188,6 +202,7 @@ class StepMaker {
   Graph& graph_;
   int ranks_;
   std::vector<Value> parameters_, gradients_, read_;
+  Value counted_;
 };
 
 }  // namespace
