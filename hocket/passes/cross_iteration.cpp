@@ -113,6 +113,7 @@ Plan plan_graph(Graph& g, const ChooseDelayed& choose) {
     return plan;
   }
   std::vector<NodeId> candidates = find_candidates(g);
+  if (candidates.empty()) return plan;
   cut_optimizers(g, candidates, ShareFrom::wait);
   for (Share& share : find_shares(g, candidates, ShareFrom::wait)) {
     if (!share.updates) continue;  // a loss that is summed over the ranks

@@ -16,8 +16,8 @@ bool has_delays(const Program& program) { return std::ranges::any_of(program.gra
 
 class Loop {
  public:
-  Loop(const Program& program, const LoopInputs& inputs, const LoopHook& hook)
-      : program_(program), inputs_(inputs), hook_(hook), state_(inputs.state) {
+  Loop(const Program& program, const LoopInputs& inputs, const LoopHook& hook, Backend* backend)
+      : program_(program), inputs_(inputs), hook_(hook), backend_(backend), state_(inputs.state) {
     forwarded_.resize(state_.size());
     if (has_delays(program)) shape_ = loop_shape(program);
     for (const Graph& g : program.graphs) lags_[&g] = output_lags(g);
@@ -78,7 +78,7 @@ class Loop {
         given[r].push_back(it == from.end() || dead ? Tensor{} : it->second);
       }
     }
-    InterpretOptions options;
+    InterpretOptions options{.backend = backend_};
     if (hook_)
       options.hook = [&](int rank, const Graph& g, NodeId n, std::span<const Tensor>) {
         hook_(rank, g, n);
@@ -112,6 +112,7 @@ class Loop {
   const Program& program_;
   const LoopInputs& inputs_;
   const LoopHook& hook_;
+  Backend* backend_;
   LoopShape shape_;
   std::map<const Graph*, std::vector<int>> lags_;
   std::map<Window, Program> phases_;
@@ -123,8 +124,8 @@ class Loop {
 }  // namespace
 
 LoopResult run_loop(const Program& program, const LoopInputs& inputs,
-                    const std::set<int>& drain_after, const LoopHook& hook) {
-  return Loop(program, inputs, hook).run(drain_after);
+                    const std::set<int>& drain_after, const LoopHook& hook, Backend* backend) {
+  return Loop(program, inputs, hook, backend).run(drain_after);
 }
 
 LoopInputs random_loop_inputs(Random& random, const Program& program, int iterations) {
@@ -147,8 +148,9 @@ LoopInputs random_loop_inputs(Random& random, const Program& program, int iterat
 }
 
 std::string loop_difference(const Program& a, const Program& b, const LoopInputs& inputs,
-                            const std::set<int>& drain_after) {
-  LoopResult x = run_loop(a, inputs, drain_after), y = run_loop(b, inputs, drain_after);
+                            const std::set<int>& drain_after, Backend* backend) {
+  LoopResult x = run_loop(a, inputs, drain_after, nullptr, backend);
+  LoopResult y = run_loop(b, inputs, drain_after, nullptr, backend);
   for (std::size_t i = 0; i < x.outputs.size(); ++i)
     for (std::size_t r = 0; r < x.outputs[i].size(); ++r)
       for (std::size_t o = 0; o < x.outputs[i][r].size(); ++o) {

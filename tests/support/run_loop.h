@@ -32,13 +32,14 @@ using LoopHook = std::function<void(int rank, const Graph&, NodeId)>;
 /// One iteration per batch. Drains after those iterations (counted from 1) and at the end; a
 /// program without delays is run as it is. Throws when something forwarded is left after a drain.
 LoopResult run_loop(const Program& program, const LoopInputs& inputs,
-                    const std::set<int>& drain_after = {}, const LoopHook& hook = nullptr);
+                    const std::set<int>& drain_after = {}, const LoopHook& hook = nullptr,
+                    Backend* backend = nullptr);
 
 LoopInputs random_loop_inputs(Random& random, const Program& program, int iterations);
 
 /// Empty when both loops give equal bits in every output and every state after a drain, else what
 /// differs first.
 std::string loop_difference(const Program& a, const Program& b, const LoopInputs& inputs,
-                            const std::set<int>& drain_after = {});
+                            const std::set<int>& drain_after = {}, Backend* backend = nullptr);
 
 }  // namespace hocket::testing

@@ -1,0 +1,117 @@
+// Steps of PyTorch whose updates run in the next iteration: the same bits in every iteration, and
+// in all state after a drain.
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "hocket/codegen/library/library.h"
+#include "hocket/driver/load.h"
+#include "hocket/iter/lags.h"
+#include "hocket/iter/seams.h"
+#include "hocket/passes/gradients.h"
+#include "hocket/passes/runner.h"
+#include "support/run_loop.h"
+#include "support/sources.h"
+
+namespace hocket::testing {
+namespace {
+
+constexpr int iterations = 4;
+
+/// The values of the recording, by name.
+LoopInputs recorded_inputs(const Step& step) {
+  LoopInputs inputs;
+  auto ranks = static_cast<std::size_t>(step.program.world->ranks());
+  inputs.state.resize(ranks);
+  inputs.batches.assign(iterations, std::vector<Named>(ranks));
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const Graph& g = step.program.graph_of(static_cast<int>(r));
+    for (std::size_t i = 0; i < g.inputs().size(); ++i) {
+      const Input& in = g.inputs()[i];
+      std::string name = g.name(in.value);
+      if (in.state) inputs.state[r][name] = step.recording.state[r][i];
+      for (std::size_t k = 0; !in.state && k < iterations; ++k)
+        inputs.batches[k][r][name] =
+            step.recording.batches[k % step.recording.batches.size()][r][i];
+    }
+  }
+  return inputs;
+}
+
+class CapturedLoop : public ::testing::TestWithParam<std::string> {
+ protected:
+  /// Runs passes, and the loop as it was and as it has become.
+  Program check(const Step& step, const std::string& passes) {
+    Program changed = step.program;
+    PassTable table = standard_passes();
+    run_passes(changed, table, table.parse(passes), {.verify_all = true});
+    check_seams(changed);
+    EXPECT_EQ(loop_difference(step.program, changed, recorded_inputs(step), {2}, &library_), "")
+        << passes;
+    return changed;
+  }
+  /// The tensor parallel step is the one that reduces no gradients.
+  static bool has_gradients() { return !GetParam().ends_with("/tp"); }
+
+ private:
+  Library library_;
+};
+
+/// The transfers that are on their way over the boundary, and nothing else is handed on.
+void expect_transfers_alone(const Graph& g, bool some) {
+  std::size_t pending = 0;
+  for (const Input& in : g.inputs()) {
+    if (!is_forwarded(g, in.value)) continue;
+    ++pending;
+    EXPECT_TRUE(g.type(in.value).pending) << g.name(in.value);
+  }
+  EXPECT_EQ(pending > 0, some);
+}
+
+TEST_P(CapturedLoop, UpdatesInTheNextIteration) {
+  Step step = load_step(GetParam());
+  Program changed = check(step,
+                          "default,bucket-collectives:first=16KiB:cap=64KiB,"
+                          "cross-iteration:delay=all,sink-waits");
+  expect_transfers_alone(changed.graphs[0], has_gradients());
+}
+
+TEST_P(CapturedLoop, UpdatesWhatComesLate) {
+  check(load_step(GetParam()), "default,bucket-collectives:cap=64KiB,cross-iteration");
+}
+
+TEST_P(CapturedLoop, UpdatesWithoutOtherPasses) {
+  Step step = load_step(GetParam());
+  Program changed = check(step, "cross-iteration:delay=all");
+  expect_transfers_alone(changed.graphs[0], has_gradients());
+}
+
+/// The last gradient, collective included, in front of the first reader of what it updates.
+TEST_P(CapturedLoop, MovesACollective) {
+  Step step = load_step(GetParam());
+  const Graph& g = step.program.graphs[0];
+  std::vector<bool> gradients = find_gradient_collectives(g);
+  std::string last;
+  for (NodeId n : g.nodes())
+    if (gradients[n.index]) last = g.name(g.result(n));
+  ASSERT_EQ(!last.empty(), has_gradients());
+  if (last.empty()) return;
+  Program changed = check(step, "cross-iteration:move=%" + last);
+  const Graph& after = changed.graphs[0];
+  EXPECT_EQ(after[after.node(after.find(last))].delay, 1);
+}
+
+std::vector<std::string> captures() {
+  std::vector<std::string> all = sources();
+  std::erase_if(all, [](const std::string& s) {
+    return s.find("/captures/") == s.npos && !s.ends_with("examples/mlp");
+  });
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CapturedLoop, ::testing::ValuesIn(captures()),
+                         [](const auto& c) { return source_name(c.param); });
+
+}  // namespace
+}  // namespace hocket::testing

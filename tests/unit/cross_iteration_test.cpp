@@ -1,0 +1,65 @@
+#include "hocket/passes/cross_iteration.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "hocket/iter/lags.h"
+#include "hocket/ops/ops.h"
+#include "hocket/passes/choose_delayed.h"
+
+namespace hocket::testing {
+namespace {
+
+// Buckets start at 40, 60 and 80 of 100 nodes, and together they take the 60 that are left. With
+// equal sizes each arrives just when the next one starts.
+TEST(ChooseDelayed, DelaysWhatArrivesBehindItsUpdate) {
+  std::vector<BucketPlace> buckets = {{.start = 40, .update = 90, .needed = 30, .bytes = 8},
+                                      {.start = 60, .update = 90, .needed = 20, .bytes = 8},
+                                      {.start = 80, .update = 90, .needed = 10, .bytes = 8}};
+  EXPECT_EQ(choose_delayed(buckets, 100), (std::vector<bool>{false, false, true}));
+  // A large one in front makes the second late as well; their order in the list does not matter.
+  buckets[0].bytes = 64;
+  EXPECT_EQ(choose_delayed(buckets, 100), (std::vector<bool>{false, true, true}));
+  std::swap(buckets[0], buckets[2]);
+  EXPECT_EQ(choose_delayed(buckets, 100), (std::vector<bool>{true, true, false}));
+}
+
+TEST(ChooseDelayed, KeepsWhatIsNeededAtOnce) {
+  std::vector<BucketPlace> buckets = {{.start = 80, .update = 90, .needed = 3, .bytes = 8},
+                                      {.start = 85, .update = 90, .needed = 4, .bytes = 8}};
+  EXPECT_EQ(choose_delayed(buckets, 100), (std::vector<bool>{false, true}));
+}
+
+TEST(ChooseDelayed, TakesNothingAndNoBytes) {
+  EXPECT_TRUE(choose_delayed({}, 100).empty());
+  std::vector<BucketPlace> buckets = {{.start = 80, .update = 90, .needed = 30, .bytes = 0}};
+  EXPECT_EQ(choose_delayed(buckets, 100), std::vector<bool>{false});
+}
+
+/// Every level reads the one before it twice: by a search that forgets where it has been this would
+/// take 2^200 visits.
+TEST(CrossIteration, TakesDiamondsOnce) {
+  Graph g("step", std::make_shared<const World>(std::vector<Axis>{{"dp", 2}}));
+  Type type{DType::f32, false, {2}};
+  Value w = g.add_input(type, "w", {.names = {"w"}, .state = true, .kind = StateKind::parameter});
+  Value x = g.add_input(type, "x", {.names = {"x"}});
+  Value y = ops::mul(g, x, w);
+  Value h = ops::all_reduce(g, {y}, {{"group", std::string("dp")}});
+  Value s = ops::wait(g, h);
+  for (int i = 0; i < 200; ++i) s = ops::add(g, s, s);
+  g.set_next(w, ops::sub(g, w, s));
+  g.add_output("y", y);
+  for (const CrossIteration& options :
+       {CrossIteration{.delay = "all"}, CrossIteration{.move = "%" + g.name(h)}}) {
+    Program program(g);
+    cross_iteration(program, options);
+    const Graph& after = program.graphs[0];
+    std::size_t delayed = 0;
+    for (NodeId n : after.nodes()) delayed += after[n].delay == 1;
+    EXPECT_EQ(delayed, options.move == "none" ? 202U : 203U);
+  }
+}
+
+}  // namespace
+}  // namespace hocket::testing
