@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -24,7 +23,7 @@ constexpr std::string_view stays = "stays in its iteration";
 
 // ---- what may move
 
-/// By node: a collective or effect that depends on it.
+/// By node: a collective or an effect that depends on it, an effect where there are both.
 std::vector<NodeId> find_later_starts(const Graph& g) {
   std::vector<NodeId> later(g.node_bound());
   for (NodeId n : reversed(g.nodes()))
@@ -89,19 +88,25 @@ struct Plan {
   std::vector<bool> delayed = {};  // by share
 };
 
-BucketPlace place_of(const Graph& g, const Share& s, const std::vector<std::uint32_t>& position) {
+/// Of every node its place in the list and its share, by node.
+struct Places {
+  std::vector<std::uint32_t> position;
+  std::vector<const Share*> share;
+};
+
+BucketPlace place_of(const Graph& g, const Share& s, const Places& at) {
+  const auto& position = at.position;
   BucketPlace place{.start = position[s.collectives.back().index]};
   place.needed = position[s.collectives.front().index];  // there the bytes are used again
   place.update = position[s.nodes.back().index];
   for (NodeId n : s.collectives)
     for (Value v : g[n].inputs) place.bytes += g.type(v).bytes();
-  std::set<NodeId> members(s.nodes.begin(), s.nodes.end());
   for (NodeId n : s.nodes)
     if (g[n].op->waits && position[n.index] > place.start)
       place.update = std::min(place.update, position[n.index]);
   for (Value state : s.states)
     for (Use use : g.uses(state))
-      if (use.node != g.return_node() && !members.contains(use.node))
+      if (use.node != g.return_node() && at.share[use.node.index] != &s)
         place.needed = std::min(place.needed, position[use.node.index]);
   return place;
 }
@@ -122,11 +127,13 @@ Plan plan_graph(Graph& g, const ChooseDelayed& choose) {
     else
       plan.shares.push_back(std::move(share));
   }
-  std::vector<std::uint32_t> position(g.node_bound());
+  Places at{std::vector<std::uint32_t>(g.node_bound()), std::vector<const Share*>(g.node_bound())};
   std::uint32_t length = 0;
-  for (NodeId n : std::as_const(g).nodes()) position[n.index] = length++;
+  for (NodeId n : std::as_const(g).nodes()) at.position[n.index] = length++;
+  for (const Share& share : plan.shares)
+    for (NodeId n : share.nodes) at.share[n.index] = &share;
   std::vector<BucketPlace> places;
-  for (const Share& share : plan.shares) places.push_back(place_of(g, share, position));
+  for (const Share& share : plan.shares) places.push_back(place_of(g, share, at));
   plan.delayed = choose(places, length);
   for (std::size_t i = 0; i < plan.shares.size(); ++i)
     if (!plan.delayed[i])

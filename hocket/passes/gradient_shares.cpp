@@ -20,12 +20,13 @@ class Origins {
  public:
   Origins(const Graph& g, std::span<const NodeId> collectives, ShareFrom from)
       : g_(g),
+        seed_(g.node_bound()),
         origin_(g.value_bound()),
         mixed_(g.value_bound()),
         joined_(collectives.size() + 1),
         numbers_(collectives.size() + 1) {
     std::iota(joined_.begin(), joined_.end(), 0);
-    for (Origin i = 0; i < collectives.size(); ++i) seeds_.emplace(collectives[i], i + 1);
+    for (Origin i = 0; i < collectives.size(); ++i) seed_[collectives[i].index] = i + 1;
     for (NodeId n : g.nodes()) follow(n, from);
   }
 
@@ -39,11 +40,10 @@ class Origins {
  private:
   void follow(NodeId n, ShareFrom from) {
     const Node& node = g_[n];
-    auto seed = seeds_.find(node.op->waits ? g_.node(node.inputs[0]) : n);
-    bool begins = seed != seeds_.end() && node.op->waits == (from == ShareFrom::wait);
+    Origin seed = seed_[node.op->waits ? g_.node(node.inputs[0]).index : n.index];
+    bool begins = seed != 0 && node.op->waits == (from == ShareFrom::wait);
     if (begins)
-      for (std::uint32_t i = 0; i < node.result_count; ++i)
-        origin_[node.first_result + i] = seed->second;
+      for (std::uint32_t i = 0; i < node.result_count; ++i) origin_[node.first_result + i] = seed;
     else if (node.op->optimizes && parameter_count(node) > 0)
       follow_optimizer(node);
     else
@@ -96,7 +96,7 @@ class Origins {
   }
 
   const Graph& g_;
-  std::unordered_map<NodeId, Origin> seeds_;
+  std::vector<Origin> seed_;            // by node: the number of a collective
   std::vector<Origin> origin_;          // by value: one that it depends on
   std::vector<bool> mixed_;             // by value: on several
   mutable std::vector<Origin> joined_;  // by origin: a forest of joined sets
@@ -107,9 +107,13 @@ class Origins {
 class Members {
  public:
   Members(const Graph& g, const Origins& origins)
-      : g_(g), lags_(g), member_(g.node_bound()), serves_(g.node_bound()) {
+      : g_(g),
+        lags_(g),
+        member_(g.node_bound()),
+        serves_(g.node_bound()),
+        returned_(g.value_bound()) {
     for (NodeId n : g.nodes()) member_[n.index] = origins.of(n);
-    for (const Output& o : g.outputs()) returned_[o.value] = true;
+    for (const Output& o : g.outputs()) returned_[o.value.index] = true;
     for (const Input& in : g.inputs())
       if (in.state && g.next(in.value)) states_.emplace(g.next(in.value), in.value);
     for (NodeId n : reversed(g.nodes())) join_readers(n);
@@ -125,7 +129,7 @@ class Members {
     if (member_[n.index] != 0 || op.starts || op.waits || op.effect || lags_.timeless(n)) return;
     Origin share = 0;
     for (Value v : g_.results(n)) {
-      if (returned_.contains(v)) return;
+      if (returned_[v.index]) return;
       for (Use use : g_.uses(v)) {
         if (use.node == g_.return_node()) continue;
         Origin reader = member_[use.node.index];
@@ -173,9 +177,9 @@ class Members {
 
   const Graph& g_;
   Lags lags_;
-  std::vector<Origin> member_;  // by node
-  std::vector<bool> serves_;    // by node: depends on no collective itself
-  std::unordered_map<Value, bool> returned_;
+  std::vector<Origin> member_;                    // by node
+  std::vector<bool> serves_;                      // by node: depends on no collective itself
+  std::vector<bool> returned_;                    // by value
   std::unordered_multimap<Value, Value> states_;  // by next value
 };
 
@@ -202,7 +206,9 @@ std::vector<Share> find_shares(const Graph& g, std::span<const NodeId> collectiv
   }
   for (const Output& o : g.outputs()) {
     Share& share = shares[members[g.node(o.value)]];
-    if (!share.returned) share.returned = o.value, share.output = o.name;
+    if (share.returned) continue;
+    share.returned = o.value;
+    share.output = o.name;
   }
   shares[0].collectives.clear();
   std::erase_if(shares, [](const Share& s) { return s.collectives.empty() || s.nodes.empty(); });
