@@ -26,6 +26,9 @@
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
+#include "hocket/iter/phases.h"
+#include "hocket/iter/rotate.h"
+#include "hocket/iter/seams.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/runner.h"
 
@@ -109,6 +112,30 @@ std::size_t move_a_quarter(Graph& g) {
   return moved;
 }
 
+/// Lets every wait and what depends on it run in the next iteration, as far as the optimizer goes.
+std::size_t rotate_updates(Graph& g) {
+  std::vector<char> late(g.value_bound());
+  std::vector<NodeId> nodes;
+  for (NodeId n : std::as_const(g).nodes()) {
+    bool moves = g[n].op->waits ||
+                 std::ranges::any_of(g[n].inputs, [&](Value v) { return late[v.index] != 0; });
+    if (!moves) continue;
+    nodes.push_back(n);
+    for (Value v : g.results(n)) late[v.index] = 1;
+  }
+  rotate(g, nodes);
+  return nodes.size();
+}
+
+/// Prologue, steady and drain, one after the other, so that memory is that of one.
+std::size_t derive_phases(const Graph& g) {
+  LoopShape shape = loop_shape(g);
+  std::size_t nodes = 0;
+  for (Window w : {step_window(shape, 0), step_window(shape, 1), drain_window(shape, 2, 1)})
+    nodes += phase(g, w).size();
+  return nodes;
+}
+
 /// Applies what a pass needs before it can run.
 void prepare(Program& program, const PassTable& table, const Pass& pass) {
   for (const std::string& need : pass.needs) {
@@ -125,7 +152,7 @@ struct Operation {
 
 /// What is measured. Every pass of the house is in it by itself, with every word that an option of
 /// it lists.
-std::vector<Operation> operations(const PassTable& table) {
+std::vector<Operation> operations(const PassTable& table, const Family& family) {
   std::vector<Operation> list = {
       {"build",
        [](const Case& c) { return seconds_of(c, [&] { return c.family->make(c.size.nodes); }); }},
@@ -140,6 +167,14 @@ std::vector<Operation> operations(const PassTable& table) {
          return seconds_of(c, [&] { return move_a_quarter(g); });
        }},
   };
+  if (family.make == make_layered)
+    list.push_back({"rotate + phases", [](const Case& c) {
+                      Graph g = c.graph;
+                      return seconds_of(c, [&] {
+                        rotate_updates(g);
+                        return derive_phases(g);
+                      });
+                    }});
   auto add = [&](const Pass& pass, const std::string& name, const OptionTexts& options) {
     list.push_back(
         {name, [&table, &pass, options](const Case& c) {
@@ -186,6 +221,12 @@ void check_operations(const Case& c) {
   Graph moved = c.graph;
   move_a_quarter(moved);
   verify(moved);
+  if (c.family->make != make_layered) return;
+  Graph late = c.graph;
+  if (rotate_updates(late) < late.size() / 10)
+    internal_fail("layered: hardly anything was rotated");
+  verify(late);
+  check_seams(late);
 }
 
 // ---- one family
@@ -271,7 +312,7 @@ int run_family(const Family& family, const Options& options) {
   keep_freed_memory();
   fmt::print("\n{}: {}\n", family.name, family.doc);
   PassTable table = standard_passes();
-  std::vector<Operation> list = operations(table);
+  std::vector<Operation> list = operations(table, family);
   std::erase_if(list, [&](const Operation& operation) {
     return fmt::format("{} {}", family.name, operation.name).find(options.only) ==
            std::string::npos;

@@ -99,6 +99,10 @@ struct Arguments {
                          "how many iterations; default: as many as batches were recorded, else 1");
     run_verb->add_option("--random-inputs", run_options.random_inputs,
                          "make up state and inputs from this seed");
+    run_verb->add_option(
+        "--drain-after", run_options.drain_after,
+        "catch up with delayed work after this iteration (counted from 1), and say "
+        "what the state is; can be repeated");
     run_verb->add_flag("--check", run_options.check,
                        "compare with the values that came with the source");
     run_verb->add_flag("--json", run_options.json, "print one JSON object instead of a table");
@@ -143,6 +147,8 @@ struct Arguments {
     opt_verb->add_option("--dump", opt.dump,
                          "write the program before and after each pass into this folder");
     opt_verb->add_option("--skip", opt.skip, "leave this pass out");
+    opt_verb->add_flag("--phases", opt.phases,
+                       "print what is run of it: prologue, steady and drain, when work is delayed");
     opt_verb->add_flag("--remarks", opt.remarks,
                        "say what each pass did, refused, and how long it took");
     opt_verb->footer(pass_list_help());

@@ -7,6 +7,7 @@
 #include "hocket/driver/compile.h"
 #include "hocket/driver/load.h"
 #include "hocket/ir/print.h"
+#include "hocket/iter/phases_text.h"
 
 namespace hocket::cli {
 
@@ -41,10 +42,11 @@ int opt(const OptVerb& verb) {
       for (const Remark& r : p.remarks) show(r);
     }
   }
+  std::string text = verb.phases ? phases_text(program) : to_text(program);
   if (verb.output.empty())
-    print(to_text(program));
+    print(text);
   else
-    write_file(verb.output, to_text(program));
+    write_file(verb.output, text);
   return 0;
 }
 

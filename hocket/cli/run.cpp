@@ -41,6 +41,8 @@ void write_outputs(JsonWriter& json, const RunReport& report) {
         json.field("dtype", name(type.dtype)).key("shape").begin_array();
         for (std::int64_t d : type.shape) json.value(d);
         json.end_array();
+        if (i < report.output_lags.size() && report.output_lags[i] > 0)
+          json.field("lag", report.output_lags[i]);
         if (type.elements() == 1)
           json.field("value", only_value(rank[i]));
         else
@@ -88,6 +90,18 @@ std::string to_json(const RunVerb& verb, const Step& step, const RunReport& repo
         .field("bytes", b.bytes)
         .end_object();
   json.end_array();
+  json.key("phases").begin_array();
+  for (const std::string& phase : report.phases) json.value(phase);
+  json.end_array();
+  if (!report.drains.empty()) {
+    json.key("drains").begin_array();
+    for (const DrainReport& d : report.drains)
+      json.begin_object()
+          .field("after", d.after)
+          .field("state_digest", d.state_digest)
+          .end_object();
+    json.end_array();
+  }
   if (report.check) {
     const Comparison& c = *report.check;
     json.key("check")
@@ -132,6 +146,8 @@ std::string to_table(const Step& step, const RunReport& report) {
       if (report.outcome.outputs[k][0][i].type().elements() != 1) continue;
       ++shown;
       text += fmt::format(" {} =", report.output_names[i]);
+      if (i < report.output_lags.size() && report.output_lags[i] > 0)
+        text += fmt::format(" ({} later)", count_of(report.output_lags[i], "iteration"));
       for (std::size_t r = 0; r < report.outcome.outputs[k].size() && r < 8; ++r)
         text += fmt::format(" {:.6g}", only_value(report.outcome.outputs[k][r][i]));
       if (report.outcome.outputs[k].size() > 8) text += " ...";
@@ -145,6 +161,8 @@ std::string to_table(const Step& step, const RunReport& report) {
                         report.times->exposed * 1e3);
   text += fmt::format("step {:.2f} ms, import {:.1f} ms, {}\n", report.step_seconds * 1e3,
                       step.import_seconds * 1e3, report.numerics);
+  for (const DrainReport& d : report.drains)
+    text += fmt::format("state after {}: {}\n", count_of(d.after, "iteration"), d.state_digest);
   text += fmt::format("digest {}\n", report.digest);
   return text;
 }
@@ -172,6 +190,7 @@ int run(const RunVerb& verb) {
     options.deadline = verb.deadline;
     if (!verb.link.empty()) options.link = comm::parse_link(verb.link);
     options.trace = !verb.trace.empty();
+    options.drain_after = verb.drain_after;
     bool terminal = isatty(fileno(stderr)) != 0 && !verb.quiet;
     if (terminal)
       options.progress = [](std::int64_t k, std::int64_t of) {

@@ -17,7 +17,7 @@ struct OptVerb {
   std::vector<std::string> print_after;
   std::string dump;
   std::vector<std::string> skip;
-  bool remarks = false;
+  bool remarks = false, phases = false;
 };
 int opt(const OptVerb& options);
 
@@ -35,6 +35,7 @@ struct RunVerb {
   double deadline = 60;
   std::optional<std::int64_t> ranks, iterations;
   std::optional<std::uint64_t> random_inputs;
+  std::vector<std::int64_t> drain_after;
   bool check = false, json = false, quiet = false;
 };
 int run(const RunVerb& options);

@@ -10,6 +10,8 @@
 #include "hocket/codegen/reference/interpret.h"
 #include "hocket/driver/digest.h"
 #include "hocket/driver/random_inputs.h"
+#include "hocket/iter/phases.h"
+#include "hocket/runtime/loop.h"
 #include "hocket/runtime/ranks.h"
 
 namespace hocket {
@@ -29,7 +31,7 @@ std::function<std::unique_ptr<Backend>()> backend_maker(const RunOptions& option
   fail("unknown backend '{}'{}", options.backend, nearest_hint(options.backend, known));
 }
 
-bool in_order(const RunOptions& options) {
+bool is_in_order(const RunOptions& options) {
   if (options.comm == "in_process") return false;
   std::vector<std::string_view> known{"in_process", "in_order"};
   if (options.comm != "in_order")
@@ -68,102 +70,91 @@ void require_values(const Step& step) {
              in.state ? "its state" : "its inputs");
 }
 
-/// All ranks, in whatever way they run.
-class Crew {
+/// All ranks in one thread, in turn.
+class InOrder final : public Executor {
  public:
-  Crew(const Program& program, int ranks, const RunOptions& options)
-      : program_(program), copies_(program.world->ranks() == 1 && ranks > 1) {
-    auto make = backend_maker(options);
-    if (!(options.deadline > 0)) fail("--deadline {}: wanted more than 0 s", options.deadline);
-    if (!in_order(options)) {
-      ranks_.emplace(program,
-                     RanksOptions{ranks, options.deadline, options.link, make, options.trace});
-      return;
-    }
-    if (make) backend_ = make();
-    interpret_.backend = backend_.get();
+  explicit InOrder(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {
+    options_.backend = backend_.get();
   }
 
-  std::vector<RankResult> step(std::span<const std::vector<Tensor>> inputs) {
-    if (ranks_) return ranks_->step(inputs);
-    if (!copies_) return interpret(program_, inputs, interpret_);
-    std::vector<RankResult> all;
+  std::vector<RankResult> step(const Program& program,
+                               std::span<const std::vector<Tensor>> inputs) override {
+    if (program.world->ranks() > 1) return interpret(program, inputs, options_);
+    std::vector<RankResult> all;  // copies
     for (const std::vector<Tensor>& mine : inputs)
-      all.push_back(std::move(interpret(program_, std::span(&mine, 1), interpret_)[0]));
+      all.push_back(std::move(interpret(program, std::span(&mine, 1), options_)[0]));
     return all;
   }
 
-  const Ranks* ranks() const { return ranks_ ? &*ranks_ : nullptr; }
   std::string numerics() const {
-    if (ranks_) return ranks_->numerics();
     return backend_ ? backend_->numerics() : "reference: plain kernels";
   }
 
  private:
-  const Program& program_;
-  bool copies_;
-  std::optional<Ranks> ranks_;
   std::unique_ptr<Backend> backend_;
-  InterpretOptions interpret_;
+  InterpretOptions options_;
 };
 
-class Loop {
- public:
-  Loop(const Step& step, const Program& program, int ranks, Crew& crew)
-      : recording_(step.recording), program_(program), crew_(crew) {
-    copies_ = program.world->ranks() == 1 && ranks > 1;
-    for (int r = 0; r < ranks; ++r) {
-      state_.emplace_back(graph(r).inputs().size());
-      if (!recording_.state.empty()) state_.back() = recording_.state[static_cast<std::size_t>(r)];
-    }
+/// All ranks, in whatever way they run.
+struct Crew {
+  std::unique_ptr<Ranks> ranks;
+  std::unique_ptr<InOrder> in_order;
+
+  Crew(const Program& program, int count, const RunOptions& options) {
+    auto make = backend_maker(options);
+    if (!(options.deadline > 0)) fail("--deadline {}: wanted more than 0 s", options.deadline);
+    if (is_in_order(options))
+      in_order = std::make_unique<InOrder>(make ? make() : nullptr);
+    else
+      ranks = std::make_unique<Ranks>(
+          program, RanksOptions{count, options.deadline, options.link, make, options.trace});
   }
 
-  std::vector<std::vector<Tensor>> step(std::int64_t k) {
-    // What the last step left, and this one's batch.
-    std::vector<std::vector<Tensor>> inputs = std::move(state_);
-    for (std::size_t r = 0; r < inputs.size(); ++r) {
-      auto specs = graph(static_cast<int>(r)).inputs();
-      for (std::size_t i = 0; i < specs.size(); ++i)
-        if (!specs[i].state)
-          inputs[r][i] =
-              recording_.batches[static_cast<std::size_t>(k) % recording_.batches.size()][r][i];
-    }
-    std::vector<RankResult> results = crew_.step(inputs);
-    std::vector<std::vector<Tensor>> outputs;
-    state_.clear();
-    for (RankResult& mine : results) {
-      state_.push_back(std::move(mine.state));
-      outputs.push_back(std::move(mine.outputs));
-      peak_ = std::max(peak_, mine.peak_bytes);
-    }
-    return outputs;
+  Executor& executor() {
+    return ranks ? static_cast<Executor&>(*ranks) : static_cast<Executor&>(*in_order);
   }
-
-  std::vector<std::vector<Tensor>> state() { return state_; }
-  std::int64_t peak() const { return peak_; }
-
- private:
-  const Graph& graph(int r) const { return program_.graph_of(copies_ ? 0 : r); }
-
-  const frontend::Recording& recording_;
-  const Program& program_;
-  Crew& crew_;
-  bool copies_;
-  std::vector<std::vector<Tensor>> state_;
-  std::int64_t peak_ = 0;
+  std::string numerics() const { return ranks ? ranks->numerics() : in_order->numerics(); }
 };
+
+using Tables = std::vector<std::vector<Tensor>>;  // [rank][input of the source]
+
+const Graph& graph_of(const Program& program, std::size_t rank) {
+  return program.graph_of(program.world->ranks() == 1 ? 0 : static_cast<int>(rank));
+}
+
+/// The values of the inputs that are state, or of the others, under their names.
+std::vector<Loop::Named> by_name(const Program& source, const Tables& tables, bool state) {
+  std::vector<Loop::Named> all(tables.size());
+  for (std::size_t r = 0; r < tables.size(); ++r) {
+    const Graph& g = graph_of(source, r);
+    for (std::size_t i = 0; i < g.inputs().size(); ++i)
+      if (g.inputs()[i].state == state) all[r][g.name(g.inputs()[i].value)] = tables[r][i];
+  }
+  return all;
+}
+
+Tables by_input(const Program& source, const std::vector<Loop::Named>& state) {
+  Tables tables(state.size());
+  for (std::size_t r = 0; r < state.size(); ++r) {
+    const Graph& g = graph_of(source, r);
+    for (const Input& in : g.inputs()) {
+      auto found = state[r].find(g.name(in.value));
+      tables[r].push_back(found == state[r].end() ? Tensor{} : found->second);
+    }
+  }
+  return tables;
+}
 
 /// State by source name, each rank's behind the other's.
-std::string digest_state(const Program& program, const Outcome& outcome, Digest& digest) {
-  bool copies = program.world->ranks() == 1;
-  for (std::size_t r = 0; r < outcome.state.size(); ++r) {
-    const Graph& g = program.graph_of(copies ? 0 : static_cast<int>(r));
+std::string digest_state(const Program& source, const Tables& state, Digest& digest) {
+  for (std::size_t r = 0; r < state.size(); ++r) {
+    const Graph& g = graph_of(source, r);
     std::map<std::string, const Tensor*> by_name;
     for (std::size_t i = 0; i < g.inputs().size(); ++i) {
       const Input& in = g.inputs()[i];
       if (!in.state) continue;
-      for (const std::string& name : in.names) by_name[name] = &outcome.state[r][i];
-      if (in.names.empty()) by_name["%" + g.name(in.value)] = &outcome.state[r][i];
+      for (const std::string& name : in.names) by_name[name] = &state[r][i];
+      if (in.names.empty()) by_name["%" + g.name(in.value)] = &state[r][i];
     }
     for (const auto& [name, tensor] : by_name) digest.add(name).add(*tensor);
   }
@@ -209,6 +200,13 @@ struct Seconds {
   }
 };
 
+/// By output of rank 0.
+std::vector<int> lags_of(const Program& program) {
+  const Graph& g = program.graphs[0];
+  bool plain = loop_shape(program) == LoopShape{};
+  return plain ? std::vector<int>(g.outputs().size()) : output_lags(g);
+}
+
 }  // namespace
 
 RunReport run(Step step, const RunOptions& options) {
@@ -220,6 +218,9 @@ RunReport run(Step step, const RunOptions& options) {
   if (options.random_inputs)
     step.recording =
         random_recording(step.program, *options.random_inputs, report.ranks, report.iterations);
+  for (std::int64_t n : options.drain_after)
+    if (n < 1 || n > report.iterations)
+      fail("--drain-after {}: wanted 1 to {}, the number of iterations", n, report.iterations);
   require_values(step);
   repeat_for_copies(step.recording, report.ranks);
   if (options.check && step.recording.expected.empty() && step.recording.final_state.empty())
@@ -232,30 +233,55 @@ RunReport run(Step step, const RunOptions& options) {
   count(program, report);
 
   Crew crew(program, report.ranks, options);
-  Loop loop(step, program, report.ranks, crew);
   report.numerics = crew.numerics();
+  Tables initial = step.recording.state;
+  if (initial.empty())
+    for (int r = 0; r < report.ranks; ++r)
+      initial.emplace_back(graph_of(step.program, static_cast<std::size_t>(r)).inputs().size());
+  Loop loop(program, crew.executor(), by_name(step.program, initial, true));
+  auto& outputs = report.outcome.outputs;
+  for (std::int64_t k = 0; k < report.iterations; ++k)
+    for (auto& ranks = outputs.emplace_back(); std::ssize(ranks) < report.ranks;)
+      ranks.emplace_back(graph_of(step.program, ranks.size()).outputs().size());
+  auto keep = [&](std::vector<Loop::Produced> produced) {
+    for (Loop::Produced& p : produced)
+      outputs[static_cast<std::size_t>(p.iteration)][static_cast<std::size_t>(p.rank)][p.output] =
+          std::move(p.value);
+  };
   Seconds seconds;
   for (std::int64_t k = 0; k < report.iterations; ++k) {
     if (options.progress) options.progress(k, report.iterations);
+    report.phases.emplace_back(loop.phase_name());
+    std::vector<Loop::Named> batch(static_cast<std::size_t>(report.ranks));
+    if (std::int64_t batches = std::ssize(step.recording.batches); batches > 0)
+      batch = by_name(step.program, step.recording.batches[static_cast<std::size_t>(k % batches)],
+                      false);
     double begin = now();
-    report.outcome.outputs.push_back(loop.step(k));
+    keep(loop.step(batch));
     // The first one warms up.
-    if (k > 0 || report.iterations == 1) seconds.add(now() - begin, crew.ranks());
+    if (k > 0 || report.iterations == 1) seconds.add(now() - begin, crew.ranks.get());
+    if (k + 1 == report.iterations) keep(loop.finish());
+    if (std::ranges::find(options.drain_after, k + 1) == options.drain_after.end()) continue;
+    if (k + 1 < report.iterations) keep(loop.drain());
+    Digest digest;
+    report.drains.push_back(
+        {k + 1, digest_state(step.program, by_input(step.program, loop.state()), digest)});
   }
   report.step_seconds = median(seconds.step);
-  if (crew.ranks() != nullptr)
+  if (crew.ranks)
     report.times = {median(seconds.compute), median(seconds.communication),
                     median(seconds.exposed)};
-  if (options.trace) report.trace = crew.ranks()->trace();
-  report.outcome.state = loop.state();
-  report.peak_bytes = loop.peak();
+  if (options.trace) report.trace = crew.ranks->trace();
+  report.outcome.state = by_input(step.program, loop.state());
+  report.peak_bytes = loop.peak_bytes();
+  report.output_lags = lags_of(program);
 
   Digest all, state;
-  for (const auto& iteration : report.outcome.outputs)
+  for (const auto& iteration : outputs)
     for (const auto& rank : iteration)
       for (const Tensor& t : rank) all.add(t);
-  report.digest = digest_state(step.program, report.outcome, all);
-  report.state_digest = digest_state(step.program, report.outcome, state);
+  report.digest = digest_state(step.program, report.outcome.state, all);
+  report.state_digest = digest_state(step.program, report.outcome.state, state);
   for (const Output& o : step.program.graphs[0].outputs()) report.output_names.push_back(o.name);
   if (options.check) report.check = compare(step.program, step.recording, report.outcome);
   return report;

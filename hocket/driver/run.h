@@ -29,6 +29,9 @@ struct RunOptions {
   double deadline = 60;                 ///< seconds that a rank waits for others at most
   std::optional<comm::Link> link = {};  ///< emulated between ranks in one process
   bool trace = false;
+  /// Iterations, counted from 1, after which delayed work is caught up with and the state looked
+  /// at.
+  std::vector<std::int64_t> drain_after = {};
   /// Called before each iteration.
   std::function<void(std::int64_t iteration, std::int64_t of)> progress = nullptr;
 };
@@ -39,12 +42,21 @@ struct Bucket {
   std::int64_t members = 0, bytes = 0;
 };
 
+/// The state when delayed work was caught up with, after so many iterations.
+struct DrainReport {
+  std::int64_t after = 0;
+  std::string state_digest;
+};
+
 struct RunReport {
   int ranks = 1;
   std::int64_t iterations = 0;
   std::string numerics;  ///< what the bits depend on besides the program
   Outcome outcome;
   std::vector<std::string> output_names;  ///< of rank 0
+  std::vector<int> output_lags;           ///< of rank 0: iterations by which an output comes later
+  std::vector<std::string> phases;        ///< by iteration
+  std::vector<DrainReport> drains;
   std::string digest, state_digest;
   std::optional<Comparison> check;
   CompileReport compiled;

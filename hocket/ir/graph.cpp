@@ -518,12 +518,14 @@ void Graph::set_attribute(NodeId n, std::string_view name, Attribute value) {
 
 std::uint32_t Graph::intern_path(std::string_view path) {
   if (path.empty() && !data_.paths.empty()) return 0;
+  // Mostly a node comes from the module of the one made before it.
+  if (!data_.paths.empty() && *data_.paths[data_.last_path] == path) return data_.last_path;
   auto it = data_.path_index.find(path);
-  if (it != data_.path_index.end()) return it->second;
+  if (it != data_.path_index.end()) return data_.last_path = it->second;
   auto id = static_cast<std::uint32_t>(data_.paths.size());
   data_.paths.push_back(std::make_shared<const std::string>(path));
   data_.path_index.emplace(path, id);
-  return id;
+  return data_.last_path = id;
 }
 
 void Graph::set_path(NodeId n, std::string_view path) {

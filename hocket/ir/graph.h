@@ -291,6 +291,7 @@ class Graph {
     std::unordered_map<Value, std::uint32_t> next_index;  // state -> operand of the return node
     std::vector<std::shared_ptr<const std::string>> paths;
     PathIndex path_index;
+    std::uint32_t last_path = 0;
     std::size_t size = 0;
     std::int64_t next_channel = 0;
   };

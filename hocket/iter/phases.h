@@ -1,7 +1,6 @@
 #pragma once
 // From a rotated body to the plain graphs of its kernel iterations: prologue, steady, drain.
 
-#include <span>
 #include <vector>
 
 #include "hocket/ir/program.h"

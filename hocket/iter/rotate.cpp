@@ -8,7 +8,6 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/hash.h"
-#include "hocket/base/text.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/place.h"
 #include "hocket/ops/ops.h"

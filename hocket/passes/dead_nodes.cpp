@@ -40,12 +40,20 @@ class Judge {
   std::unordered_map<NodeId, std::size_t> readers_;  // of collectives that must stay
 };
 
-/// What is handed to an iteration where nobody reads it any more keeps its maker alive; true when
-/// there was any.
+/// What is handed to an iteration where nobody reads it any more keeps its maker alive, and goes;
+/// except for a collective that must stay, of which something must be waited for or handed on. True
+/// when anything went.
 bool drop_unread_forwarded(Graph& g) {
   std::vector<Value> unread;
+  OwnGroups own(g);
+  auto must_stay = [&](Value v) {
+    if (!v || g.is_input(g.node(v))) return false;
+    const Node& maker = g[g.node(v)];
+    return maker.op->starts && !own.owns(maker);
+  };
   for (const Input& in : g.inputs())
-    if (in.state && in.kind == StateKind::forwarded && g.uses(in.value).empty())
+    if (in.state && in.kind == StateKind::forwarded && g.uses(in.value).empty() &&
+        !must_stay(g.next(in.value)))
       unread.push_back(in.value);
   g.erase_inputs(unread);
   return !unread.empty();

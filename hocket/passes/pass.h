@@ -47,7 +47,6 @@ struct PassInfo {
   std::vector<std::string> after = {};  ///< passes that, if applied at all, must come before
   bool once = false;                    ///< at most once per program
   Bits bits = Bits::same;
-  bool rotates = false;  ///< may leave a body with delays, which is run by its phases
   /// The golden file that shows it in the documents, by its path without extension; NAME/example
   /// when left out.
   std::string example = {};

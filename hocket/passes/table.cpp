@@ -99,8 +99,7 @@ PassTable standard_passes() {
       {.name = "cross-iteration",
        .doc = "waits for late gradients, and updates by them, in the next iteration",
        .after = {"bucket-collectives", "split-optimizer"},
-       .once = true,
-       .rotates = true},
+       .once = true},
       cross_iteration,
       {{"move", &CrossIteration::move,
         "move these collectives themselves, with all that depends on them, written `%a+%b`; "

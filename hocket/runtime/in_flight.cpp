@@ -95,6 +95,7 @@ std::shared_ptr<InFlight> start_transfer(Frame& frame, NodeId n, comm::ProcessGr
   Kind kind = kind_of(*node.op);
   auto flight = std::make_shared<InFlight>();
   flight->node = n;
+  flight->group = node.attr<std::string>("group");
   make_buffers(*flight, frame, kind);
 
   std::string name = node.result_count == 0 ? "" : "%" + g.name(g.result(n));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "hocket/codegen/reference/frame.h"
@@ -13,7 +14,9 @@ namespace hocket {
 /// Owns the bytes that other ranks read and write, so it must not go before the group is done with
 /// them or gone.
 struct InFlight {
-  NodeId node;
+  NodeId node;              ///< of the graph that started it
+  std::string group;        ///< on whose lane it is
+  std::uint32_t label = 0;  ///< in the trace
   std::vector<Tensor> operands, results;
   std::vector<comm::Work> works;  ///< one for each dtype among the members
   std::int64_t held = 0;          ///< bytes of buffers that are no values of the frame

@@ -15,42 +15,71 @@ double now() {
 
 }  // namespace
 
-Rank::Rank(const Program& program, Identity identity, Groups groups,
-           std::unique_ptr<Backend> backend, bool keep_trace)
-    : program_(program),
-      graph_(program.graph_of(identity.place)),
-      identity_(identity),
+Rank::Rank(Identity identity, Groups groups, std::unique_ptr<Backend> backend, bool keep_trace)
+    : identity_(identity),
       groups_(std::move(groups)),
       backend_(std::move(backend)),
-      labels_(graph_.node_bound()),
-      keep_trace_(keep_trace) {
-  for (NodeId n : graph_.nodes()) {
-    if (graph_[n].delay != 0) fail("{}: has a delay; run the phases instead", graph_.describe(n));
-    labels_[n.index] = static_cast<std::uint32_t>(trace_.labels.size());
-    if (!keep_trace) continue;
-    std::string name = graph_[n].result_count == 0 ? "" : "%" + graph_.name(graph_.result(n));
+      keep_trace_(keep_trace) {}
+
+/// Numbers the nodes of a graph for the trace, once.
+void Rank::label(const Graph& graph) {
+  labels_ = &known_labels_[keep_trace_ ? &graph : nullptr];
+  if (keep_trace_ && !labels_->empty()) return;
+  labels_->resize(std::max<std::size_t>(labels_->size(), graph.node_bound()));
+  if (!keep_trace_) return;
+  for (NodeId n : graph.nodes()) {
+    (*labels_)[n.index] = static_cast<std::uint32_t>(trace_.labels.size());
+    std::string name = graph[n].result_count == 0 ? "" : "%" + graph.name(graph.result(n));
     trace_.labels.push_back(
-        {std::move(name), std::string(graph_[n].op->name), std::string(graph_.path(n))});
+        {std::move(name), std::string(graph[n].op->name), std::string(graph.path(n))});
   }
 }
 
-RankResult Rank::step(std::span<const Tensor> inputs) {
+/// What the last step left in flight is what this one waits for.
+void Rank::take_up(const Graph& graph) {
+  for (const Input& in : graph.inputs()) {
+    if (!graph.type(in.value).pending || graph.uses(in.value).empty()) continue;
+    auto found = handed_on_.find(graph.name(in.value));
+    if (found == handed_on_.end())
+      fail("rank {}: %{} is in flight, and nobody started it", identity_.number,
+           graph.name(in.value));
+    arriving_[in.value] = std::move(found->second);
+    handed_on_.erase(found);
+  }
+}
+
+void Rank::hand_on(const Graph& graph) {
+  for (const Input& in : graph.inputs()) {
+    if (!graph.type(in.value).pending) continue;
+    if (Value next = graph.next(in.value)) handed_on_[graph.name(in.value)] = arriving_.at(next);
+  }
+  arriving_.clear();
+}
+
+RankResult Rank::step(const Program& program, std::span<const Tensor> inputs) {
+  const Graph& graph = program.graph_of(identity_.place);
   if (!keep_trace_) {
     trace_.spans.clear();
     trace_.steps.clear();
   }
+  label(graph);
   std::size_t first_span = trace_.spans.size();
   clock_ = now();
   trace_.steps.push_back({clock_, clock_});
   NodeId at;
   try {
-    Frame frame(program_, graph_, identity_.place, inputs, {.backend = backend_.get()});
-    for (NodeId n : graph_.nodes()) {
+    take_up(graph);
+    Frame frame(program, graph, identity_.place, inputs,
+                {.backend = backend_.get(), .in_flight = true});
+    for (const auto& flight : in_flight_) frame.hold(flight->done ? 0 : flight->held);
+    for (NodeId n : graph.nodes()) {
       at = n;
+      if (graph[n].delay != 0) fail("has a delay; run the phases instead");
       run_node(frame, n);
       progress(frame);
     }
     RankResult result = frame.result();
+    hand_on(graph);
     trace_.steps.back().end = now();
     times_ = step_times(std::span(trace_.spans).subspan(first_span));
     ++iteration_;
@@ -58,25 +87,25 @@ RankResult Rank::step(std::span<const Tensor> inputs) {
     return result;
   } catch (const Error& e) {
     if (!at) throw;  // an input does not fit
-    run_fail("{}: {}", graph_.describe(at), e.what());
+    run_fail("{}: {}", graph.describe(at), e.what());
   }
 }
 
 void Rank::leave() {
   groups_.clear();
   arriving_.clear();
+  handed_on_.clear();
   in_flight_.clear();
 }
 
 /// The compute lane did this since its last note.
-void Rank::note(SpanKind kind, NodeId n, std::int64_t call) {
+void Rank::note(SpanKind kind, std::uint32_t label, std::int64_t call) {
   double end = now();
-  trace_.spans.push_back(
-      {kind, 0, labels_[n.index], iteration_, std::exchange(clock_, end), end, 0, call});
+  trace_.spans.push_back({kind, 0, label, iteration_, std::exchange(clock_, end), end, 0, call});
 }
 
 void Rank::run_node(Frame& frame, NodeId n) {
-  const Node& node = graph_[n];
+  const Node& node = frame.graph()[n];
   if (node.op->starts || node.op == &ops::barrier) return start(frame, n);
   if (node.op->waits) {
     frame.finish(n, wait(frame, n));
@@ -90,39 +119,42 @@ void Rank::run_node(Frame& frame, NodeId n) {
         read = it->second;
         waited_.erase(it);
       }
-  note(SpanKind::kernel, n, read);
+  note(SpanKind::kernel, (*labels_)[n.index], read);
   frame.finish(n, std::move(results));
 }
 
 void Rank::start(Frame& frame, NodeId n) {
-  const Node& node = graph_[n];
+  const Graph& graph = frame.graph();
+  const Node& node = graph[n];
   comm::ProcessGroup& group = *groups_.find(node.attr<std::string>("group"))->second;
   std::shared_ptr<InFlight> flight = start_transfer(frame, n, group);
   flight->call = calls_++;
+  flight->label = (*labels_)[n.index];
   in_flight_.push_back(flight);
   for (std::uint32_t i = 0; i < node.result_count; ++i)
-    if (!graph_.uses(graph_.result(n, i)).empty()) arriving_[graph_.result(n, i)] = {flight, i};
-  note(SpanKind::start, n, flight->call);
+    if (!graph.uses(graph.result(n, i)).empty()) arriving_[graph.result(n, i)] = {flight, i};
+  note(SpanKind::start, flight->label, flight->call);
   frame.finish(n, std::vector<Tensor>(node.result_count));
   if (node.op != &ops::barrier) return;
   flight->wait();
-  note(SpanKind::wait, n, flight->call);
+  note(SpanKind::wait, flight->label, flight->call);
   arrived(frame, *flight);
 }
 
 std::vector<Tensor> Rank::wait(Frame& frame, NodeId n) {
+  const Graph& graph = frame.graph();
   // All operands of a wait are results of one collective.
-  std::shared_ptr<InFlight> flight = arriving_.find(graph_[n].inputs[0])->second.flight;
+  std::shared_ptr<InFlight> flight = arriving_.at(graph[n].inputs[0]).flight;
   bool before = flight->done;
   if (!before) flight->wait();
-  note(SpanKind::wait, n, flight->call);
+  note(SpanKind::wait, (*labels_)[n.index], flight->call);
   if (!before) arrived(frame, *flight);
   std::vector<Tensor> results;
-  for (std::uint32_t i = 0; i < graph_[n].inputs.size(); ++i) {
-    Value v = graph_[n].inputs[i];
+  for (std::uint32_t i = 0; i < graph[n].inputs.size(); ++i) {
+    Value v = graph[n].inputs[i];
     auto it = arriving_.find(v);
     Tensor& result = flight->results[it->second.index];
-    if (keep_trace_) waited_[graph_.result(n, i)] = flight->call;
+    if (keep_trace_) waited_[graph.result(n, i)] = flight->call;
     if (!frame.last_reader(v)) {
       results.push_back(result);
       continue;
@@ -142,7 +174,7 @@ void Rank::progress(Frame& frame) {
       bool done = flight->test();
       double time = now();
       if (time - clock_ > worth_noting)
-        note(SpanKind::progress, flight->node, flight->call);
+        note(SpanKind::progress, flight->label, flight->call);
       else
         clock_ = time;
       if (!done) return;
@@ -155,11 +187,11 @@ void Rank::progress(Frame& frame) {
 void Rank::arrived(Frame& frame, InFlight& flight) {
   frame.hold(-flight.held);
   flight.operands.clear();
-  std::uint32_t lane = lane_of(graph_[flight.node].attr<std::string>("group"));
+  std::uint32_t lane = lane_of(flight.group);
   for (const comm::Work& w : flight.works) {
     const comm::Transfer& t = w.transfer();
-    trace_.spans.push_back({SpanKind::transfer, lane, labels_[flight.node.index], iteration_,
-                            t.begin, t.end, t.bytes, flight.call});
+    trace_.spans.push_back(
+        {SpanKind::transfer, lane, flight.label, iteration_, t.begin, t.end, t.bytes, flight.call});
   }
 }
 

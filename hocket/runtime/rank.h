@@ -25,12 +25,12 @@ class Rank {
   };
   using Groups = std::map<std::string, std::unique_ptr<comm::ProcessGroup>, std::less<>>;
 
-  Rank(const Program& program, Identity identity, Groups groups, std::unique_ptr<Backend> backend,
-       bool keep_trace);
+  Rank(Identity identity, Groups groups, std::unique_ptr<Backend> backend, bool keep_trace);
 
-  const Graph& graph() const { return graph_; }
-  /// One iteration. Error when an input does not fit, RunError with the node when a node fails.
-  RankResult step(std::span<const Tensor> inputs);
+  /// One iteration of this rank's graph in the program, which must outlive this where traces are
+  /// kept. What the step before handed on in flight is taken up under its name. Error when an input
+  /// does not fit, RunError with the node when a node fails.
+  RankResult step(const Program& program, std::span<const Tensor> inputs);
   /// After a failed step: leaves all groups, then gives up the bytes that they used.
   void leave();
 
@@ -44,22 +44,25 @@ class Rank {
     std::uint32_t index;  // among its results
   };
 
+  void label(const Graph& graph);
+  void take_up(const Graph& graph);
+  void hand_on(const Graph& graph);
   void run_node(Frame& frame, NodeId n);
   void start(Frame& frame, NodeId n);
   std::vector<Tensor> wait(Frame& frame, NodeId n);
   void progress(Frame& frame);
   void arrived(Frame& frame, InFlight& flight);
-  void note(SpanKind kind, NodeId n, std::int64_t call = -1);
+  void note(SpanKind kind, std::uint32_t label, std::int64_t call = -1);
   std::uint32_t lane_of(const std::string& group);
 
-  const Program& program_;
-  const Graph& graph_;
   Identity identity_;
   Groups groups_;
   std::unique_ptr<Backend> backend_;
   std::deque<std::shared_ptr<InFlight>> in_flight_;  // as started
   std::unordered_map<Value, Arriving> arriving_;     // pending values that will be read
-  std::vector<std::uint32_t> labels_;                // by NodeId::index, in trace_
+  std::map<std::string, Arriving> handed_on_;        // in flight between two steps
+  std::map<const Graph*, std::vector<std::uint32_t>> known_labels_;  // where traces are kept
+  std::vector<std::uint32_t>* labels_ = nullptr;  // of this step, by NodeId::index, in trace_
   RankTrace trace_;
   StepTimes times_;
   bool keep_trace_;

@@ -53,13 +53,13 @@ Rank::Groups join_groups(comm::InProcess& world, const Graph& graph, Rank::Ident
 }  // namespace
 
 struct Ranks::Crew {
-  Crew(const Program& program, const RanksOptions& options)
-      : world(count_of_ranks(program, options), {options.deadline, options.link, true}) {
-    bool copies = program.world->ranks() == 1;
+  Crew(const Program& of, const RanksOptions& options)
+      : world(count_of_ranks(of, options), {options.deadline, options.link, true}) {
+    bool copies = of.world->ranks() == 1;
     for (int r = 0; r < world.ranks(); ++r) {
       Rank::Identity identity{r, copies ? 0 : r};
-      auto groups = join_groups(world, program.graph_of(identity.place), identity);
-      ranks.push_back(std::make_unique<Rank>(program, identity, std::move(groups),
+      auto groups = join_groups(world, of.graph_of(identity.place), identity);
+      ranks.push_back(std::make_unique<Rank>(identity, std::move(groups),
                                              options.backend ? options.backend() : nullptr,
                                              options.trace));
     }
@@ -93,7 +93,7 @@ struct Ranks::Crew {
         if (over) return;
       }
       try {
-        results[r] = ranks[r]->step(inputs[r]);
+        results[r] = ranks[r]->step(*program, inputs[r]);
       } catch (...) {
         errors[r] = std::current_exception();
         // Others first learn why, then lose what this rank had to give.
@@ -105,8 +105,9 @@ struct Ranks::Crew {
     }
   }
 
-  void run(std::span<const std::vector<Tensor>> given) {
+  void run(const Program& what, std::span<const std::vector<Tensor>> given) {
     std::unique_lock lock(mutex);
+    program = &what;
     inputs = given;
     running = ranks.size();
     ++turn;
@@ -127,6 +128,7 @@ struct Ranks::Crew {
   std::int64_t turn = 0;
   std::size_t running = 0;
   bool over = false;
+  const Program* program = nullptr;
   std::span<const std::vector<Tensor>> inputs;
   std::vector<std::jthread> threads;
 };
@@ -138,10 +140,11 @@ Ranks::~Ranks() = default;
 
 int Ranks::count() const { return static_cast<int>(crew_->ranks.size()); }
 
-std::vector<RankResult> Ranks::step(std::span<const std::vector<Tensor>> inputs) {
+std::vector<RankResult> Ranks::step(const Program& program,
+                                    std::span<const std::vector<Tensor>> inputs) {
   if (inputs.size() != crew_->ranks.size())
     fail("inputs for {}, wanted {}", count_of(std::ssize(inputs), "rank"), count());
-  if (!crew_->failed) crew_->run(inputs);
+  if (!crew_->failed) crew_->run(program, inputs);
   if (crew_->failed) std::rethrow_exception(crew_->failed);
   return std::exchange(crew_->results, std::vector<RankResult>(crew_->ranks.size()));
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "hocket/base/trace.h"
-#include "hocket/codegen/reference/frame.h"
 #include "hocket/comm/link.h"
+#include "hocket/runtime/executor.h"
 
 namespace hocket {
 
@@ -26,19 +26,18 @@ struct RanksOptions {
 /// Keeps one thread per rank, which sleeps between steps. Transfers go on while ranks compute: a
 /// start does not wait, and a wait costs what is left of the transfer. Results are those of
 /// `interpret`, bit for bit.
-class Ranks {
+class Ranks final : public Executor {
  public:
-  /// The program must outlive this. Error when it is for another number of ranks.
+  /// For programs of the same world with no other groups, such as its phases. Error when it is for
+  /// another number of ranks.
   Ranks(const Program& program, RanksOptions options);
-  ~Ranks();
-  Ranks(const Ranks&) = delete;
-  Ranks& operator=(const Ranks&) = delete;
+  ~Ranks() override;
 
   int count() const;
-  /// One iteration of all ranks; `inputs[rank]` has a tensor for every input of its graph. RunError
-  /// with the first cause when a rank fails, after all of them have stopped; from then on every
-  /// step throws it.
-  std::vector<RankResult> step(std::span<const std::vector<Tensor>> inputs);
+  /// RunError with the first cause when a rank fails, after all of them have stopped; from then on
+  /// every step throws it. Programs must outlive this where traces are kept.
+  std::vector<RankResult> step(const Program& program,
+                               std::span<const std::vector<Tensor>> inputs) override;
 
   /// Of each rank in the last step.
   std::vector<StepTimes> times() const;

@@ -16,6 +16,7 @@
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
+#include "hocket/iter/phases_text.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/runner.h"
 #include "support/broken_passes.h"

@@ -107,7 +107,8 @@ RandomProgram shape_of(std::uint64_t i) {
 Program rotated(std::uint64_t seed, Random& random, const Program& program) {
   Program changed = program;
   PassTable table = standard_passes();
-  constexpr std::string_view passes[] = {"none", "dead-nodes", "common-nodes", "fold", "default"};
+  constexpr std::string_view passes[] = {"none", "dead-nodes", "common-nodes", "fold",
+                                         "sink-waits,expedite-collectives"};
   std::size_t times = 1 + below(random, 3);
   for (std::size_t i = 0; i < times; ++i) {
     if (below(random, 2) == 0)

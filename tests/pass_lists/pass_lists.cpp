@@ -35,8 +35,6 @@ bool among(const std::vector<std::string>& list, const std::string& name) {
 
 /// Whether the table lets the pass come behind these.
 bool allowed(const PassTable& table, const Pass& pass, const std::vector<std::string>& applied) {
-  // A rotated body is run by its phases, which the driver does not do yet.
-  if (pass.rotates) return false;
   if (pass.bits != Bits::same || (pass.once && among(applied, pass.name))) return false;
   return std::ranges::all_of(pass.needs, [&](const auto& need) { return among(applied, need); }) &&
          std::ranges::none_of(applied, [&](const std::string& name) {

@@ -2,10 +2,7 @@
 
 #include <sstream>
 
-#include "hocket/ir/print.h"
-#include "hocket/iter/phases.h"
 #include "hocket/iter/rotate.h"
-#include "hocket/iter/seams.h"
 
 namespace hocket::testing {
 namespace {
@@ -42,24 +39,6 @@ void add_loop_passes(PassTable& table) {
                        {"by", &RotateByName::by, "how many iterations later"},
                        {"before", &RotateByName::before, "where they go"},
                        {"lag", &RotateByName::lag, "whether outputs may lag"}}));
-}
-
-std::string phases_text(const Program& program) {
-  check_seams(program);
-  LoopShape shape = loop_shape(program);
-  std::string text;
-  auto show = [&](std::string_view name, Window w) {
-    text += fmt::format("# {}\n{}", name, to_text(phase(program, w)));
-  };
-  for (int t = 0; t < shape.depth; ++t) show(fmt::format("prologue {}", t), step_window(shape, t));
-  for (int t = 0; t < shape.turns; ++t)
-    show(shape.turns == 1 ? "steady" : fmt::format("steady, turn {}", t),
-         Window{0, shape.depth, t});
-  // One drain, after a run that ends with the last turn.
-  int steps = shape.turns * (shape.depth + 1);
-  for (int j = 1; j <= shape.depth; ++j)
-    show(fmt::format("drain {}", j), drain_window(shape, steps, j));
-  return text;
 }
 
 }  // namespace hocket::testing

@@ -56,7 +56,7 @@ TEST(Runtime, RandomProgramsGiveTheBitsOfTheInterpreter) {
     if (seed % 5 == 0) options.link = comm::Link{1e9, 1e-6};
     Ranks ranks(program, options);
     for (int k = 0; k < 2; ++k) {
-      auto wanted = interpret(program, inputs), found = ranks.step(inputs);
+      auto wanted = interpret(program, inputs), found = ranks.step(program, inputs);
       ASSERT_EQ(difference(found, wanted), "") << "seed " << seed << "\n" << to_text(program);
       inputs = with_state(program, inputs, wanted);
     }
@@ -81,7 +81,7 @@ Inputs step_inputs() {
 TEST(Runtime, AStepWithABackend) {
   Program program = read(step_text);
   Ranks ranks(program, {.backend = [] { return std::make_unique<Library>(); }});
-  EXPECT_EQ(difference(ranks.step(step_inputs()), interpret(program, step_inputs())), "");
+  EXPECT_EQ(difference(ranks.step(program, step_inputs()), interpret(program, step_inputs())), "");
   EXPECT_TRUE(ranks.numerics().starts_with("library: "));
 }
 
@@ -90,7 +90,7 @@ TEST(Runtime, InputsStayAsTheyAre) {
   Program program = read(step_text);
   Inputs inputs = step_inputs();
   Ranks ranks(program, {});
-  for (int k = 0; k < 3; ++k) (void)ranks.step(inputs);
+  for (int k = 0; k < 3; ++k) (void)ranks.step(program, inputs);
   for (std::size_t r = 0; r < 2; ++r)
     for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(same_bits(inputs[r][i], step_inputs()[r][i]));
 }
@@ -107,7 +107,7 @@ graph step(%a: f32[3], %b: i32[2], %c: f32[1]) {
   b.as<std::int32_t>()[1] = -9;
   Inputs inputs{{floats({1, 2, 3}), b, floats({4})}, {floats({5, 6, 7}), b, floats({8})}};
   Ranks ranks(program, {});
-  EXPECT_EQ(difference(ranks.step(inputs), interpret(program, inputs)), "");
+  EXPECT_EQ(difference(ranks.step(program, inputs), interpret(program, inputs)), "");
 }
 
 TEST(Runtime, CopiesOfAProgramForOneRank) {
@@ -119,7 +119,7 @@ TEST(Runtime, CopiesOfAProgramForOneRank) {
 })");
   Inputs inputs{{floats({1, 2})}, {floats({3, 4})}, {floats({5, 6})}};
   Ranks ranks(program, {.ranks = 3});
-  auto found = ranks.step(inputs);
+  auto found = ranks.step(program, inputs);
   for (std::size_t r = 0; r < 3; ++r)
     EXPECT_EQ(difference({found[r]}, interpret(program, {&inputs[r], 1})), "");
 }
@@ -132,8 +132,8 @@ TEST(Runtime, ReleasesDeadValues) {
   Inputs inputs{{Tensor(Type{DType::f32, false, {1000}})}};
   std::ranges::fill(inputs[0][0].bytes(), std::byte{0});
   Ranks ranks(program, {});
-  EXPECT_EQ(ranks.step(inputs)[0].peak_bytes, interpret(program, inputs)[0].peak_bytes);
-  EXPECT_LE(ranks.step(inputs)[0].peak_bytes, 3 * 4000);
+  EXPECT_EQ(ranks.step(program, inputs)[0].peak_bytes, interpret(program, inputs)[0].peak_bytes);
+  EXPECT_LE(ranks.step(program, inputs)[0].peak_bytes, 3 * 4000);
 }
 
 std::string failure(std::string_view text, const Inputs& inputs, RanksOptions options = {}) {
@@ -141,7 +141,7 @@ std::string failure(std::string_view text, const Inputs& inputs, RanksOptions op
   Ranks ranks(program, options);
   std::string message = "none";
   for (int k = 0; k < 2; ++k) try {
-      (void)ranks.step(inputs);
+      (void)ranks.step(program, inputs);
       return "none";
     } catch (const RunError& e) {
       EXPECT_TRUE(k == 0 || message == e.what());  // and stays failed
@@ -217,14 +217,14 @@ TEST(Runtime, InputsThatDoNotFitAreTheUsersToFix) {
   Ranks ranks(program, {});
   Inputs inputs = step_inputs();
   inputs[1][1] = floats({1});
-  EXPECT_THROW((void)ranks.step(inputs), Error);
-  EXPECT_THROW((void)ranks.step({}), Error);
+  EXPECT_THROW((void)ranks.step(program, inputs), Error);
+  EXPECT_THROW((void)ranks.step(program, {}), Error);
 }
 
 TEST(Runtime, TraceHasEveryLane) {
   Program program = read(step_text);
   Ranks ranks(program, {.link = comm::Link{1e9, 1e-4}, .trace = true});
-  for (int k = 0; k < 3; ++k) (void)ranks.step(step_inputs());
+  for (int k = 0; k < 3; ++k) (void)ranks.step(program, step_inputs());
   Trace trace = ranks.trace();
   ASSERT_EQ(trace.ranks.size(), 2);
   for (const RankTrace& r : trace.ranks) {

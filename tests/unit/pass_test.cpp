@@ -197,8 +197,8 @@ TEST(Passes, SkipReportAndRemarks) {
     g.remark({.where = "%y", .what = "kept", .why = "it is read"});
   }));
   Program p = small();
-  auto reports =
-      run_passes(p, table, table.parse("default,talk"), {.skip = {"fold", "common-nodes"}});
+  auto reports = run_passes(p, table, table.parse("dead-nodes,common-nodes,fold,dead-nodes,talk"),
+                            {.skip = {"fold", "common-nodes"}});
   ASSERT_EQ(reports.size(), 3u);
   EXPECT_TRUE(reports[0].changed);
   EXPECT_FALSE(reports[1].changed);

@@ -68,7 +68,8 @@ Frame::Frame(const Program& program, const Graph& graph, int rank, std::span<con
     // Between phases nothing is in flight any more. What a phase does not read it need not be
     // given.
     bool forwarded = specs[i].state && specs[i].kind == StateKind::forwarded;
-    if (forwarded && !inputs[i] && graph.uses(v).empty()) continue;
+    bool elsewhere = options.in_flight && graph.type(v).pending;
+    if (forwarded && !inputs[i] && (elsewhere || graph.uses(v).empty())) continue;
     Type wanted = graph.type(v).ready();
     if (!inputs[i] || inputs[i].type() != wanted)
       fail("rank {}: input %{} is {}, wanted {}{}", rank, graph.name(v),

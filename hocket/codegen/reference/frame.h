@@ -14,7 +14,7 @@ namespace hocket {
 struct RankResult {
   std::vector<Tensor> outputs;  ///< in the order of Graph::outputs()
   std::vector<Tensor> state;    ///< by input: what the next iteration starts from; empty for other
-                              ///< inputs, and for forwarded state that ends here
+                                ///< inputs, and for forwarded state that ends here
   std::unordered_map<Value, Tensor> values;  ///< when every value was kept
   std::int64_t peak_bytes = 0;  ///< most bytes of values alive at once; a view counts like a copy
 };
@@ -26,6 +26,7 @@ class Frame {
   struct Options {
     bool keep_values = false;    ///< to the end, for RankResult::values
     Backend* backend = nullptr;  ///< runs what it can, the plain kernels the rest; not owned
+    bool in_flight = false;      ///< state in flight is kept elsewhere, and given as nothing
   };
 
   /// `inputs` has a tensor for every input of the graph; Error when one is missing or of another

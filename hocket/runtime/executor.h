@@ -1,0 +1,27 @@
+#pragma once
+// Whoever runs iterations of programs on all ranks of a world.
+
+#include <span>
+#include <vector>
+
+#include "hocket/codegen/reference/frame.h"
+
+namespace hocket {
+
+/// One object is for one loop: what is in flight between two steps stays with it, so that a
+/// forwarded state in flight may be given and handed on as an empty tensor.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  /// One iteration of all ranks; `inputs[rank]` has a tensor for every input of its graph.
+  virtual std::vector<RankResult> step(const Program& program,
+                                       std::span<const std::vector<Tensor>> inputs) = 0;
+
+ protected:
+  Executor() = default;
+};
+
+}  // namespace hocket

@@ -1,0 +1,123 @@
+#include "hocket/runtime/loop.h"
+
+#include <algorithm>
+
+#include "hocket/base/error.h"
+#include "hocket/base/text.h"
+#include "hocket/iter/lags.h"
+#include "hocket/iter/seams.h"
+
+namespace hocket {
+namespace {
+
+bool is_plain(const Program& program) {
+  for (const Graph& g : program.graphs) {
+    for (NodeId n : g.nodes())
+      if (g[n].delay != 0) return false;
+    for (const Input& in : g.inputs())
+      if (is_forwarded(g, in.value)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Loop::Loop(const Program& program, Executor& executor, std::vector<Named> state)
+    : program_(program), executor_(executor), state_(std::move(state)), forwarded_(state_.size()) {
+  int world = program.world->ranks();
+  if (world > 1 && static_cast<int>(state_.size()) != world)
+    fail("state for {}, the program is for {}", count_of(std::ssize(state_), "rank"), world);
+  if (is_plain(program)) return;
+  shape_ = loop_shape(program);
+  check_seams(program);
+}
+
+const Graph& Loop::body(int rank) const {
+  return program_.graph_of(program_.world->ranks() == 1 ? 0 : rank);
+}
+
+const Program& Loop::phase_for(Window window) {
+  if (shape_ == LoopShape{}) return program_;
+  auto found = phases_.find(window);
+  if (found == phases_.end()) found = phases_.emplace(window, phase(program_, window)).first;
+  return found->second;
+}
+
+std::vector<Loop::Produced> Loop::step(std::span<const Named> batch) {
+  if (finished_) fail("the loop is finished: no step may follow");
+  if (batch.size() != state_.size())
+    fail("a batch for {}, wanted {}", count_of(std::ssize(batch), "rank"), state_.size());
+  return kernel_iteration(step_window(shape_, step_), batch);
+}
+
+std::vector<Loop::Produced> Loop::drain() {
+  std::vector<Produced> all;
+  std::int64_t steps = step_;
+  for (int j = 1; j <= shape_.depth && steps > 0; ++j) {
+    Window window = drain_window(shape_, steps, j);
+    step_ = steps - 1 + j;
+    if (window.lo > window.hi) continue;
+    for (Produced& p : kernel_iteration(window, {})) all.push_back(std::move(p));
+  }
+  begin_ += steps;
+  step_ = 0;
+  return all;
+}
+
+std::vector<Loop::Produced> Loop::finish() {
+  std::vector<Produced> all = drain();
+  finished_ = true;
+  return all;
+}
+
+const std::vector<Loop::Named>& Loop::state() const {
+  if (step_ > 0 && shape_.depth > 0) fail("the state of a loop with delayed work: drain it first");
+  return state_;
+}
+
+std::vector<Loop::Produced> Loop::kernel_iteration(Window window, std::span<const Named> batch) {
+  const Program& program = phase_for(window);
+  auto graph = [&](std::size_t r) -> const Graph& {
+    return program.graph_of(program.world->ranks() == 1 ? 0 : static_cast<int>(r));
+  };
+  std::vector<std::vector<Tensor>> inputs(state_.size());
+  for (std::size_t r = 0; r < inputs.size(); ++r) {
+    const Graph& g = graph(r);
+    for (const Input& in : g.inputs()) {
+      bool forwarded = is_forwarded(g, in.value);
+      const Named& from = forwarded ? forwarded_[r] : in.state ? state_[r] : batch[r];
+      auto found = from.find(g.name(in.value));
+      // Forwarded state may be unread here, or in flight inside the executor.
+      if (found == from.end() && !forwarded) fail("rank {}: no value for %{}", r, g.name(in.value));
+      inputs[r].push_back(found == from.end() ? Tensor{} : found->second);
+    }
+  }
+  std::vector<RankResult> results = executor_.step(program, inputs);
+
+  std::vector<Produced> all;
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    const Graph& g = graph(r);
+    for (std::size_t i = 0; i < g.inputs().size(); ++i) {
+      const Input& in = g.inputs()[i];
+      if (!in.state) continue;
+      Named& table = is_forwarded(g, in.value) ? forwarded_[r] : state_[r];
+      std::string name = g.name(in.value);
+      if (results[r].state[i])
+        table.insert_or_assign(std::move(name), std::move(results[r].state[i]));
+      else
+        table.erase(name);
+    }
+    peak_ = std::max(peak_, results[r].peak_bytes);
+    std::vector<int> lags(g.outputs().size());
+    if (shape_ != LoopShape{}) lags = output_lags(body(static_cast<int>(r)));
+    std::size_t seen = 0;
+    for (std::size_t o = 0; o < lags.size(); ++o)
+      if (window.lo <= lags[o] && lags[o] <= window.hi)
+        all.push_back({begin_ + step_ - lags[o], static_cast<int>(r), o,
+                       std::move(results[r].outputs.at(seen++))});
+  }
+  ++step_;
+  return all;
+}
+
+}  // namespace hocket
