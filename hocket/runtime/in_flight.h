@@ -18,9 +18,10 @@ struct InFlight {
   std::string group;        ///< on whose lane it is
   std::uint32_t label = 0;  ///< in the trace
   std::vector<Tensor> operands, results;
-  std::vector<comm::Work> works;  ///< one for each dtype among the members
-  std::int64_t held = 0;          ///< bytes of buffers that are no values of the frame
-  std::int64_t call = 0;          ///< which one of its rank, for the trace
+  std::vector<std::uint32_t> holders;  ///< by result: values that stand for it and will be read
+  std::vector<comm::Work> works;       ///< one for each dtype among the members
+  std::int64_t held = 0;               ///< bytes of buffers that are no values of the frame
+  std::int64_t call = 0;               ///< which one of its rank, for the trace
   bool done = false;
 
   /// True once everything has arrived; does what can be done now and waits for nobody.

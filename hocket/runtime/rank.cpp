@@ -51,8 +51,13 @@ void Rank::take_up(const Graph& graph) {
 void Rank::hand_on(const Graph& graph) {
   for (const Input& in : graph.inputs()) {
     if (!graph.type(in.value).pending) continue;
-    if (Value next = graph.next(in.value)) handed_on_[graph.name(in.value)] = arriving_.at(next);
+    Value next = graph.next(in.value);
+    if (!next) continue;
+    const Arriving& a = arriving_.at(next);
+    ++a.flight->holders[a.index];
+    handed_on_[graph.name(in.value)] = a;
   }
+  for (const auto& entry : arriving_) --entry.second.flight->holders[entry.second.index];
   arriving_.clear();
 }
 
@@ -130,9 +135,13 @@ void Rank::start(Frame& frame, NodeId n) {
   std::shared_ptr<InFlight> flight = start_transfer(frame, n, group);
   flight->call = calls_++;
   flight->label = (*labels_)[n.index];
+  flight->holders.resize(node.result_count);
   in_flight_.push_back(flight);
   for (std::uint32_t i = 0; i < node.result_count; ++i)
-    if (!graph.uses(graph.result(n, i)).empty()) arriving_[graph.result(n, i)] = {flight, i};
+    if (!graph.uses(graph.result(n, i)).empty()) {
+      arriving_[graph.result(n, i)] = {flight, i};
+      ++flight->holders[i];
+    }
   note(SpanKind::start, flight->label, flight->call);
   frame.finish(n, std::vector<Tensor>(node.result_count));
   if (node.op != &ops::barrier) return;
@@ -159,7 +168,9 @@ std::vector<Tensor> Rank::wait(Frame& frame, NodeId n) {
       results.push_back(result);
       continue;
     }
-    results.push_back(std::move(result));
+    // Several carries may bring the same result.
+    bool last = --flight->holders[it->second.index] == 0;
+    results.push_back(last ? std::move(result) : result);
     arriving_.erase(it);
   }
   return results;
