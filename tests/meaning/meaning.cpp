@@ -17,6 +17,7 @@
 #include "hocket/passes/bucket_collectives.h"
 #include "hocket/passes/runner.h"
 #include "hocket/passes/sink_waits.h"
+#include "support/difference.h"
 #include "support/pass_choices.h"
 #include "support/random_program.h"
 #include "support/random_step.h"
