@@ -6,9 +6,9 @@
 namespace hocket::testing {
 
 /// A program for `ranks` ranks that ends in optimizers. Gradients come from buckets of any size, or
-/// from none, through waits, divisions, casts and sums; optimizers of all kinds share few settings,
-/// stand in any order, and some read what another one left; new parameters are read in between.
-/// All state has its next value.
+/// from none, through waits, divisions, casts and sums; optimizers of all kinds, some in
+/// single ops, share few settings, stand in any order, and some read what another one left; new
+/// parameters are read in between. All state has its next value.
 Program random_step(Random& random, int ranks);
 
 }  // namespace hocket::testing
