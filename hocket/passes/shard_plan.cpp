@@ -10,6 +10,7 @@
 #include "hocket/ops/ops.h"
 #include "hocket/passes/collectives.h"
 #include "hocket/passes/element_rows.h"
+#include "hocket/passes/replaced_states.h"
 #include "hocket/passes/uniform.h"
 
 namespace hocket {
@@ -60,6 +61,7 @@ class Planner {
       : g_(g),
         plan_{.group = group},
         uniform_(uniform_values(g, group)),
+        replaced_(g),
         parties_(g.value_bound()),
         reached_(g.value_bound()),
         output_(g.value_bound()),
@@ -67,9 +69,7 @@ class Planner {
     for (const Output& o : g.outputs()) output_[o.value.index] = true;
     for (const Input& in : g.inputs()) {
       Value next = in.state ? g.next(in.value) : Value{};
-      if (!next) continue;
-      replaced_.emplace(next, in.value);
-      if (in.kind == StateKind::parameter && !g.is_input(g.node(next)))
+      if (next && in.kind == StateKind::parameter && !g.is_input(g.node(next)))
         parameter_[next.index] = true;
     }
   }
@@ -180,9 +180,8 @@ class Planner {
 
   /// State that this value replaces.
   void follow_carries(Value v) {
-    auto [from, to] = replaced_.equal_range(v);
-    for (auto it = from; it != to; ++it) {
-      const Input& in = g_.input(it->second);
+    for (Value s = replaced_.first(v); s; s = replaced_.another(s)) {
+      const Input& in = g_.input(s);
       if (in.kind == StateKind::optimizer)
         enter(in.value, v);
       else if (in.kind == StateKind::parameter && parameter_[v.index])
@@ -268,10 +267,10 @@ class Planner {
   Graph& g_;
   ShardPlan plan_;
   std::vector<bool> uniform_;
+  ReplacedStates replaced_;
   Parties parties_;
   std::vector<bool> reached_, output_;
-  std::vector<bool> parameter_;           // by value: it becomes one
-  std::multimap<Value, Value> replaced_;  // state, by what replaces it
+  std::vector<bool> parameter_;  // by value: it becomes one
   std::vector<Value> queue_;
 };
 

@@ -9,6 +9,7 @@
 #include "hocket/base/text.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/element_rows.h"
+#include "hocket/passes/replaced_states.h"
 
 namespace hocket {
 namespace {
@@ -35,10 +36,11 @@ enum class Relation : std::uint8_t { covers, apart, mixed };
 class Spread {
  public:
   Spread(const Graph& g, std::string_view group)
-      : g_(g), group_(group), axes_(axes_of(g.world(), group)), uniform_(g.value_bound(), true) {
-    for (const Input& in : g.inputs())
-      if (Value next = in.state ? g.next(in.value) : Value{}) states_.emplace(next, in.value);
-  }
+      : g_(g),
+        group_(group),
+        axes_(axes_of(g.world(), group)),
+        states_(g),
+        uniform_(g.value_bound(), true) {}
 
   std::vector<bool> run() {
     for (const Input& in : g_.inputs()) {
@@ -95,8 +97,7 @@ class Spread {
 
   void reach(Use use, Value v) {
     if (use.node == g_.return_node()) {
-      auto [from, to] = states_.equal_range(v);
-      for (auto it = from; it != to; ++it) differs(it->second);
+      for (Value s = states_.first(v); s; s = states_.another(s)) differs(s);
       return;
     }
     const Node& node = g_[use.node];
@@ -119,7 +120,7 @@ class Spread {
   std::string_view group_;
   std::optional<Axes> axes_;
   std::map<std::string, Relation, std::less<>> relations_;
-  std::multimap<Value, Value> states_;  // by what replaces them
+  ReplacedStates states_;
   std::vector<bool> uniform_;
   std::vector<Value> queue_;
 };
