@@ -93,11 +93,18 @@ class Shared {
   /// A shard of the pass's making, or a parameter that it cuts a piece out of.
   void look_at(const Graph& source, Value before, const Input& in) {
     if (became_shard(source.input(before), in)) return collect(in.value, in.shard->group);
-    auto cuts = [](const Graph& g, Use use) { return g[use.node].op == &ops::shard; };
-    for (Use use : source.uses(before))
-      if (cuts(source, use)) return;
-    for (Use use : g_.uses(in.value))
-      if (cuts(g_, use)) return collect(in.value, g_[use.node].attr<std::string>("group"));
+    const std::string* group = cut_over(g_, in.value);
+    if (group != nullptr && cut_over(source, before) == nullptr) collect(in.value, *group);
+  }
+
+  /// The group that a state is cut over, before or behind its update: who reads it an iteration
+  /// later reads the new value. None when nobody cuts it.
+  static const std::string* cut_over(const Graph& g, Value state) {
+    for (Value v : {state, g.next(state)})
+      if (v)
+        for (Use use : g.uses(v))
+          if (g[use.node].op == &ops::shard) return &g[use.node].attr<std::string>("group");
+    return nullptr;
   }
 
   /// Everything that the next value comes from, up to what is summed over ranks.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "hocket/ir/parse.h"
+#include "hocket/iter/rotate.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/runner.h"
 #include "support/difference.h"
@@ -163,10 +164,7 @@ graph step(
 )";
 
 /// Parameters, state and steps decide for all ranks; what has no part in it may differ.
-TEST(Shards, MustStartEqual) {
-  Program source = read(std::string(step)), program = source;
-  PassTable table = standard_passes();
-  run_passes(program, table, table.parse("shard-optimizer"));
+void expect_refusals(const Program& source, const Program& program) {
   const Graph& g = source.graphs[0];
   auto refusal = [&](std::string_view input) {
     InputTables tables = counted(source);
@@ -182,6 +180,18 @@ TEST(Shards, MustStartEqual) {
                                  ": ranks 0 and 1 start with different values, wanted equal ones: "
                                  "group \"dp\" updates it in pieces");
   for (std::string name : {"other", "x", ""}) EXPECT_EQ(refusal(name), "") << name;
+}
+
+TEST(Shards, MustStartEqual) {
+  Program source = read(std::string(step)), program = source;
+  PassTable table = standard_passes();
+  run_passes(program, table, table.parse("shard-optimizer"));
+  expect_refusals(source, program);
+  // Also when the parameter arrives an iteration later, and its old value is read by nobody.
+  Graph& g = program.graphs[0];
+  rotate(g, std::vector{g.node(g.find("wait_1")), g.node(g.find("u"))}, 1);
+  EXPECT_TRUE(g.uses(g.find("w")).empty());
+  expect_refusals(source, program);
 }
 
 /// Without the pass nothing has to be equal.
