@@ -141,6 +141,24 @@ T wrapping_mul(T a, T b) {
     return a * b;
 }
 
+// Sums and products of elements, whose bits must not depend on where an element stands. Of two NaNs
+// the first one stays: with `a + b` alone the compiler takes either, and for whole vectors another
+// one than for what is left behind them.
+template <class T>
+T element_sum(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a != a ? a : a + b;
+  else
+    return wrapping_add(a, b);
+}
+template <class T>
+T element_product(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a != a ? a : a * b;
+  else
+    return wrapping_mul(a, b);
+}
+
 // The larger (smaller) one; a NaN on either side wins.
 template <class T>
 T greater_of(T a, T b) {

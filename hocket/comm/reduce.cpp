@@ -15,9 +15,9 @@ Sum combine(Sum a, Sum b) {
   else if constexpr (reduce == Reduce::max)
     return greater_of(a, b);
   else if constexpr (reduce == Reduce::product)
-    return wrapping_mul(a, b);
+    return element_product(a, b);
   else
-    return wrapping_add(a, b);
+    return element_sum(a, b);
 }
 
 template <Reduce reduce, class Sum>

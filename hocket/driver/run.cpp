@@ -10,6 +10,7 @@
 #include "hocket/codegen/reference/interpret.h"
 #include "hocket/driver/digest.h"
 #include "hocket/driver/random_inputs.h"
+#include "hocket/driver/shards.h"
 #include "hocket/iter/phases.h"
 #include "hocket/runtime/loop.h"
 #include "hocket/runtime/ranks.h"
@@ -116,37 +117,38 @@ struct Crew {
   std::string numerics() const { return ranks ? ranks->numerics() : in_order->numerics(); }
 };
 
-using Tables = std::vector<std::vector<Tensor>>;  // [rank][input of the source]
-
 const Graph& graph_of(const Program& program, std::size_t rank) {
   return program.graph_of(program.world->ranks() == 1 ? 0 : static_cast<int>(rank));
 }
 
 /// The values of the inputs that are state, or of the others, under their names.
-std::vector<Loop::Named> by_name(const Program& source, const Tables& tables, bool state) {
+std::vector<Loop::Named> by_name(const Program& program, const InputTables& tables, bool state) {
   std::vector<Loop::Named> all(tables.size());
   for (std::size_t r = 0; r < tables.size(); ++r) {
-    const Graph& g = graph_of(source, r);
+    const Graph& g = graph_of(program, r);
     for (std::size_t i = 0; i < g.inputs().size(); ++i)
-      if (g.inputs()[i].state == state) all[r][g.name(g.inputs()[i].value)] = tables[r][i];
+      if (g.inputs()[i].state == state && tables[r][i])
+        all[r][g.name(g.inputs()[i].value)] = tables[r][i];
   }
   return all;
 }
 
-Tables by_input(const Program& source, const std::vector<Loop::Named>& state) {
-  Tables tables(state.size());
+/// What the source's inputs hold, whatever passes made of them.
+InputTables source_state(const Program& source, const Program& program,
+                         const std::vector<Loop::Named>& state) {
+  InputTables tables(state.size());
   for (std::size_t r = 0; r < state.size(); ++r) {
-    const Graph& g = graph_of(source, r);
+    const Graph& g = graph_of(program, r);
     for (const Input& in : g.inputs()) {
       auto found = state[r].find(g.name(in.value));
       tables[r].push_back(found == state[r].end() ? Tensor{} : found->second);
     }
   }
-  return tables;
+  return unshard_state(source, program, tables);
 }
 
 /// State by source name, each rank's behind the other's.
-std::string digest_state(const Program& source, const Tables& state, Digest& digest) {
+std::string digest_state(const Program& source, const InputTables& state, Digest& digest) {
   for (std::size_t r = 0; r < state.size(); ++r) {
     const Graph& g = graph_of(source, r);
     std::map<std::string, const Tensor*> by_name;
@@ -234,11 +236,12 @@ RunReport run(Step step, const RunOptions& options) {
 
   Crew crew(program, report.ranks, options);
   report.numerics = crew.numerics();
-  Tables initial = step.recording.state;
+  InputTables initial = step.recording.state;
   if (initial.empty())
     for (int r = 0; r < report.ranks; ++r)
       initial.emplace_back(graph_of(step.program, static_cast<std::size_t>(r)).inputs().size());
-  Loop loop(program, crew.executor(), by_name(step.program, initial, true));
+  Loop loop(program, crew.executor(),
+            by_name(program, shard_state(step.program, program, initial), true));
   auto& outputs = report.outcome.outputs;
   for (std::int64_t k = 0; k < report.iterations; ++k)
     for (auto& ranks = outputs.emplace_back(); std::ssize(ranks) < report.ranks;)
@@ -265,14 +268,15 @@ RunReport run(Step step, const RunOptions& options) {
     if (k + 1 < report.iterations) keep(loop.drain());
     Digest digest;
     report.drains.push_back(
-        {k + 1, digest_state(step.program, by_input(step.program, loop.state()), digest)});
+        {k + 1,
+         digest_state(step.program, source_state(step.program, program, loop.state()), digest)});
   }
   report.step_seconds = median(seconds.step);
   if (crew.ranks)
     report.times = {median(seconds.compute), median(seconds.communication),
                     median(seconds.exposed)};
   if (options.trace) report.trace = crew.ranks->trace();
-  report.outcome.state = by_input(step.program, loop.state());
+  report.outcome.state = source_state(step.program, program, loop.state());
   report.peak_bytes = loop.peak_bytes();
   report.output_lags = lags_of(program);
 

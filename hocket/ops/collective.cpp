@@ -158,8 +158,8 @@ template <class Sum>
 Sum combine(std::string_view reduce, Sum a, Sum b) {
   if (reduce == "min") return lesser_of(a, b);
   if (reduce == "max") return greater_of(a, b);
-  if (reduce == "product") return wrapping_mul(a, b);
-  return wrapping_add(a, b);
+  if (reduce == "product") return element_product(a, b);
+  return element_sum(a, b);
 }
 
 /// Member after member in the order of their set, in the accumulate dtype,

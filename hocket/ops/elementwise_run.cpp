@@ -140,11 +140,11 @@ class BlockRunner {
     if constexpr (!std::is_same_v<T, bool>) {
       switch (code) {
         case ScalarCode::add:
-          return map2<T, T>(out, a, b, n, wrapping_add<T>);
+          return map2<T, T>(out, a, b, n, element_sum<T>);
         case ScalarCode::sub:
           return map2<T, T>(out, a, b, n, wrapping_sub<T>);
         case ScalarCode::mul:
-          return map2<T, T>(out, a, b, n, wrapping_mul<T>);
+          return map2<T, T>(out, a, b, n, element_product<T>);
         case ScalarCode::max:
           return map2<T, T>(out, a, b, n, greater_of<T>);
         case ScalarCode::min:

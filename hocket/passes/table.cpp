@@ -17,6 +17,7 @@
 #include "hocket/passes/fuse_optimizer.h"
 #include "hocket/passes/order_collectives.h"
 #include "hocket/passes/raise_collectives.h"
+#include "hocket/passes/shard_optimizer.h"
 #include "hocket/passes/sink_waits.h"
 #include "hocket/passes/split_collectives.h"
 #include "hocket/passes/split_optimizer.h"
@@ -95,10 +96,18 @@ PassTable standard_passes() {
                        .doc = "joins optimizers that have the same hyper-parameters and do not "
                               "depend on each other"},
                       fuse_optimizer));
+  // Once: what it leaves to be all-reduced it would leave again.
+  table.add(make_pass({.name = "shard-optimizer",
+                       .doc = "turns all-reduces of gradients into reduce-scatters; each rank "
+                              "updates its piece, and new parameters are gathered",
+                       .after = {"bucket-collectives", "split-optimizer"},
+                       .once = true,
+                       .example = "shard-optimizer/example"},
+                      shard_optimizer));
   table.add(make_pass(
       {.name = "cross-iteration",
        .doc = "waits for late gradients, and updates by them, in the next iteration",
-       .after = {"bucket-collectives", "split-optimizer"},
+       .after = {"bucket-collectives", "split-optimizer", "shard-optimizer"},
        .once = true},
       cross_iteration,
       {{"move", &CrossIteration::move,

@@ -20,6 +20,7 @@
 #include "hocket/ops/ops.h"
 #include "hocket/passes/runner.h"
 #include "support/broken_passes.h"
+#include "support/difference.h"
 #include "support/loop_passes.h"
 #include "support/random_program.h"
 #include "support/run_loop.h"
@@ -123,7 +124,7 @@ class GoldenTest : public ::testing::Test {
     if (!is_plain(before)) return;
     Random random(1);
     if (is_plain(after)) {
-      EXPECT_EQ(difference(before, after, random_inputs(random, before)), "");
+      EXPECT_EQ(difference(before, after, random_inputs(random, before), 2), "");
       return;
     }
     EXPECT_EQ(loop_difference(before, after, random_loop_inputs(random, before, 7), {1, 3}), "");

@@ -951,32 +951,14 @@ std::vector<std::vector<Tensor>> random_inputs(Random& random, const Program& pr
   std::vector<std::vector<Tensor>> inputs(static_cast<std::size_t>(program.world->ranks()));
   for (std::size_t r = 0; r < inputs.size(); ++r) {
     const Graph& g = program.graph_of(static_cast<int>(r));
+    auto first = static_cast<std::size_t>(g.ranks().empty() ? 0 : g.ranks().front());
     for (std::size_t i = 0; i < g.inputs().size(); ++i) {
       const Input& in = g.inputs()[i];
-      bool shared = in.state && r > 0 && program.graphs.size() == 1;
-      inputs[r].push_back(shared ? inputs[0][i] : random_tensor(random, g.type(in.value), 2));
+      bool shared = in.state && first < r;
+      inputs[r].push_back(shared ? inputs[first][i] : random_tensor(random, g.type(in.value), 2));
     }
   }
   return inputs;
-}
-
-std::string difference(const Program& a, const Program& b,
-                       const std::vector<std::vector<Tensor>>& inputs) {
-  auto x = interpret(a, inputs), y = interpret(b, inputs);
-  for (std::size_t r = 0; r < x.size(); ++r) {
-    auto compare = [&](const std::vector<Tensor>& p, const std::vector<Tensor>& q,
-                       std::string_view what) -> std::string {
-      if (p.size() != q.size())
-        return fmt::format("rank {}: {} {}s and {}", r, p.size(), what, q.size());
-      for (std::size_t i = 0; i < p.size(); ++i)
-        if ((p[i] || q[i]) && !same_bits(p[i], q[i]))
-          return fmt::format("rank {}: {} {} differs", r, what, i);
-      return "";
-    };
-    if (auto d = compare(x[r].outputs, y[r].outputs, "output"); !d.empty()) return d;
-    if (auto d = compare(x[r].state, y[r].state, "state"); !d.empty()) return d;
-  }
-  return "";
 }
 
 }  // namespace hocket::testing

@@ -25,12 +25,9 @@ struct RandomProgram {
 /// without next.
 Program random_program(Random& random, const RandomProgram& options);
 
-/// Values for every input of every rank: equal state on all ranks, other inputs per rank. Floats
+/// Values for every input of every rank: equal state on all ranks of a graph,
+/// other inputs per rank. Floats
 /// are drawn from a few values with -0, infinities and NaN among them; integers are 0 or 1.
 std::vector<std::vector<Tensor>> random_inputs(Random& random, const Program& program);
-
-/// Empty when both programs give equal bits on these inputs, else what differs first.
-std::string difference(const Program& a, const Program& b,
-                       const std::vector<std::vector<Tensor>>& inputs);
 
 }  // namespace hocket::testing

@@ -58,6 +58,7 @@ class StepMaker {
  private:
   Type shape() {
     // Few shapes, so that a mix-up of two tensors is no error of types.
+    if (chance(random_, 15)) return {DType::f32, false, {2, 3}};
     return {DType::f32, false, {static_cast<std::int64_t>(1 + below(random_, 2))}};
   }
 
@@ -98,7 +99,15 @@ class StepMaker {
           bucket[i] = ops::wait(graph_, graph_.result(start, static_cast<std::uint32_t>(i)));
       }
       for (Value& v : bucket) v = behind_wait(v, ranks);
+      if (chance(random_, 15))  // a norm
+        read_.push_back(ops::sum(graph_, {bucket[0]}, {{"dims", all_dims(bucket[0])}}));
     }
+  }
+
+  Ints all_dims(Value v) const {
+    Ints dims;
+    for (std::size_t i = 0; i < graph_.type(v).shape.size(); ++i) dims.push_back(std::ssize(dims));
+    return dims;
   }
 
   Value behind_wait(Value v, Value ranks) {
@@ -121,6 +130,10 @@ class StepMaker {
 
   Setting setting() {
     Setting s{.lr = number(DType::f32, chance(random_, 50) ? 0.5 : 0.25)};
+    if (chance(random_, 25)) {  // in single ops
+      s.lists = below(random_, 2);
+      return s;
+    }
     if (chance(random_, 30)) s.scale = {number(DType::f32, 4)};
     if (chance(random_, 30)) s.skip = {number(DType::f32, chance(random_, 50) ? 1 : 0)};
     double decay = chance(random_, 50) ? 0.25 : 0.0;
@@ -138,7 +151,24 @@ class StepMaker {
     return s;
   }
 
+  /// The optimizer in single ops, with decay and momentum.
+  void update_by_hand(const Setting& s, std::size_t i) {
+    Value old = parameters_[i], step = gradients_[i], half = number(DType::f32, 0.5);
+    if (s.lists > 0) {
+      Value m = state(graph_.type(old), "m", StateKind::optimizer);
+      step = ops::add(graph_, ops::mul(graph_, m, half), step);
+      graph_.set_next(m, step);
+    }
+    if (chance(random_, 50)) old = ops::mul(graph_, old, half);
+    graph_.set_next(parameters_[i], ops::sub(graph_, old, ops::mul(graph_, step, s.lr)));
+    look_at(graph_.next(parameters_[i]));
+  }
+
   void update(const Setting& s, std::span<const std::size_t> which) {
+    if (s.op == nullptr) {
+      for (std::size_t i : which) update_by_hand(s, i);
+      return;
+    }
     auto n = static_cast<std::uint32_t>(which.size());
     std::vector<Value> operands, states;
     for (std::size_t i : which) states.push_back(parameters_[i]);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "hocket/base/error.h"
+#include "hocket/driver/shards.h"
 #include "hocket/ir/verify.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/phases.h"
@@ -147,10 +148,41 @@ LoopInputs random_loop_inputs(Random& random, const Program& program, int iterat
   return inputs;
 }
 
+namespace {
+
+/// Named state as one program knows it, for another one: `to` is the one that gets it.
+std::vector<Named> convert(const Program& source, const Program& program,
+                           const std::vector<Named>& state, decltype(shard_state)& between,
+                           const Program& to) {
+  const Program& from = &to == &source ? program : source;
+  InputTables tables;
+  for (std::size_t r = 0; r < state.size(); ++r) {
+    const Graph& g = from.graph_of(static_cast<int>(r));
+    auto& row = tables.emplace_back();
+    for (const Input& in : g.inputs()) {
+      auto it = state[r].find(g.name(in.value));
+      row.push_back(it == state[r].end() ? Tensor{} : it->second);
+    }
+  }
+  tables = between(source, program, tables);
+  std::vector<Named> result(state.size());
+  for (std::size_t r = 0; r < state.size(); ++r) {
+    const Graph& g = to.graph_of(static_cast<int>(r));
+    for (std::size_t i = 0; i < tables[r].size(); ++i)
+      if (tables[r][i]) result[r][g.name(g.inputs()[i].value)] = tables[r][i];
+  }
+  return result;
+}
+
+}  // namespace
+
 std::string loop_difference(const Program& a, const Program& b, const LoopInputs& inputs,
                             const std::set<int>& drain_after, Backend* backend) {
+  LoopInputs pieces = inputs;
+  pieces.state = convert(a, b, inputs.state, shard_state, b);
   LoopResult x = run_loop(a, inputs, drain_after, nullptr, backend);
-  LoopResult y = run_loop(b, inputs, drain_after, nullptr, backend);
+  LoopResult y = run_loop(b, pieces, drain_after, nullptr, backend);
+  for (auto& state : y.states) state = convert(a, b, state, unshard_state, a);
   for (std::size_t i = 0; i < x.outputs.size(); ++i)
     for (std::size_t r = 0; r < x.outputs[i].size(); ++r)
       for (std::size_t o = 0; o < x.outputs[i][r].size(); ++o) {

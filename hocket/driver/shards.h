@@ -1,0 +1,27 @@
+#pragma once
+// State between a program as it came and one whose optimizer works on pieces.
+
+#include <vector>
+
+#include "hocket/ir/program.h"
+#include "hocket/ir/tensor.h"
+
+namespace hocket {
+
+/// Values by rank and input.
+using InputTables = std::vector<std::vector<Tensor>>;
+
+/// What the inputs of `program`, made from `source` by passes, get when those of `source` would get
+/// these: this rank's piece, padded with zeros, where an input has become a shard, else the same
+/// tensor, none where there is none. Inputs are known by their names, `%name`. A table may be for
+/// more ranks than the world has when that has one: copies.
+///
+/// Error when ranks of a group start with different values of what their pieces are computed from:
+/// each of them would then decide about its piece for all. O(bytes).
+InputTables shard_state(const Program& source, const Program& program, const InputTables& tables);
+
+/// The way back: what the inputs of `source` hold when those of `program` hold these. Pieces of all
+/// ranks of the group are put together, without the padding. O(bytes).
+InputTables unshard_state(const Program& source, const Program& program, const InputTables& tables);
+
+}  // namespace hocket

@@ -1,0 +1,134 @@
+#include "hocket/passes/uniform.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "hocket/base/text.h"
+#include "hocket/ops/ops.h"
+#include "hocket/passes/element_rows.h"
+#include "hocket/passes/replaced_states.h"
+
+namespace hocket {
+namespace {
+
+using Axes = std::set<std::string_view>;
+
+/// The axes that a group runs over; none for a listed group.
+std::optional<Axes> axes_of(const World& world, std::string_view group) {
+  for (const ListedGroup& listed : world.groups())
+    if (listed.name == group) return std::nullopt;
+  Axes axes;
+  if (group == "world") {
+    for (const Axis& a : world.mesh()) axes.insert(a.name);
+    return axes;
+  }
+  for (std::string_view part : split(group, ',')) axes.insert(part);
+  return axes;
+}
+
+/// How the sets of a group lie to those that are asked about. `apart`: they cross in single ranks,
+/// so that neighbours in one group have neighbours in the other one.
+enum class Relation : std::uint8_t { covers, apart, mixed };
+
+class Spread {
+ public:
+  Spread(const Graph& g, std::string_view group)
+      : g_(g),
+        group_(group),
+        axes_(axes_of(g.world(), group)),
+        states_(g),
+        uniform_(g.value_bound(), true) {}
+
+  std::vector<bool> run() {
+    for (const Input& in : g_.inputs()) {
+      bool equal = in.state && in.kind != StateKind::forwarded &&
+                   (!in.shard || relation(in.shard->group) == Relation::apart);
+      if (!equal) differs(in.value);
+    }
+    for (NodeId n : g_.nodes())
+      if (makes_differences(g_[n])) all_differ(n);
+    while (!queue_.empty()) {
+      Value v = queue_.back();
+      queue_.pop_back();
+      for (Use use : g_.uses(v)) reach(use, v);
+    }
+    return std::move(uniform_);
+  }
+
+ private:
+  Relation relation(const std::string& other) {
+    auto [it, fresh] = relations_.emplace(other, Relation::mixed);
+    if (!fresh) return it->second;
+    auto axes = axes_of(g_.world(), other);
+    if (other == group_ || other == "world")
+      it->second = Relation::covers;
+    else if (axes_ && axes && std::ranges::includes(*axes, *axes_))
+      it->second = Relation::covers;
+    else if (axes_ && axes &&
+             std::ranges::none_of(*axes, [&](std::string_view a) { return axes_->contains(a); }))
+      it->second = Relation::apart;
+    return it->second;
+  }
+
+  /// What it brings is the same for all of its set.
+  static bool gives_alike(const Op* op) {
+    return op == &ops::all_reduce || op == &ops::all_gather || op == &ops::broadcast_from;
+  }
+
+  bool makes_differences(const Node& node) {
+    if (node.op->effect || node.op->has_region) return true;
+    if (!node.op->starts && !node.op->depends_on_rank) return false;
+    Relation r = relation(node.attr<std::string>("group"));
+    return r == Relation::mixed || (r == Relation::covers && !gives_alike(node.op));
+  }
+
+  void differs(Value v) {
+    if (!uniform_[v.index]) return;
+    uniform_[v.index] = false;
+    queue_.push_back(v);
+  }
+
+  void all_differ(NodeId n) {
+    for (std::uint32_t i = 0; i < g_[n].result_count; ++i) differs(g_.result(n, i));
+  }
+
+  void reach(Use use, Value v) {
+    if (use.node == g_.return_node()) {
+      for (Value s = states_.first(v); s; s = states_.another(s)) differs(s);
+      return;
+    }
+    const Node& node = g_[use.node];
+    if (node.op->starts) {
+      if (!gives_alike(node.op) || relation(node.attr<std::string>("group")) != Relation::covers)
+        differs(g_.result(use.node, use.operand));
+    } else if (node.op->waits) {
+      differs(g_.result(use.node, use.operand));
+    } else if (auto at = list_position(node, use.operand)) {
+      for (std::uint32_t i = *at; i < node.result_count; i += list_length(node))
+        differs(g_.result(use.node, i));
+    } else if (!node.op->ordered || use.operand == 0) {
+      // Without lists all results differ together, so that one tells about all.
+      if (has_lists(node) || (node.result_count > 0 && uniform_[node.first_result]))
+        all_differ(use.node);
+    }
+  }
+
+  const Graph& g_;
+  std::string_view group_;
+  std::optional<Axes> axes_;
+  std::map<std::string, Relation, std::less<>> relations_;
+  ReplacedStates states_;
+  std::vector<bool> uniform_;
+  std::vector<Value> queue_;
+};
+
+}  // namespace
+
+std::vector<bool> uniform_values(const Graph& g, std::string_view group) {
+  return Spread(g, group).run();
+}
+
+}  // namespace hocket
