@@ -2,6 +2,7 @@
 // Elements in memory and in registers, for kernels that are written once for
 // all dtypes.
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -144,17 +145,25 @@ T wrapping_mul(T a, T b) {
 // Sums and products of elements, whose bits must not depend on where an element stands. Of two NaNs
 // the first one stays: with `a + b` alone the compiler takes either, and for whole vectors another
 // one than for what is left behind them.
+// The bits are chosen as integers, since a choice between floats is a branch, which no vector has.
+template <class T>
+T first_if_nan(T a, T otherwise) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  auto mask = static_cast<Bits>(-static_cast<Bits>(a != a));
+  return std::bit_cast<T>((std::bit_cast<Bits>(a) & mask) |
+                          (std::bit_cast<Bits>(otherwise) & ~mask));
+}
 template <class T>
 T element_sum(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
-    return a != a ? a : a + b;
+    return first_if_nan(a, a + b);
   else
     return wrapping_add(a, b);
 }
 template <class T>
 T element_product(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
-    return a != a ? a : a * b;
+    return first_if_nan(a, a * b);
   else
     return wrapping_mul(a, b);
 }
