@@ -148,10 +148,10 @@ T wrapping_mul(T a, T b) {
 // The bits are chosen as integers, since a choice between floats is a branch, which no vector has.
 template <class T>
 T first_if_nan(T a, T otherwise) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  auto mask = static_cast<Bits>(-static_cast<Bits>(a != a));
-  return std::bit_cast<T>((std::bit_cast<Bits>(a) & mask) |
-                          (std::bit_cast<Bits>(otherwise) & ~mask));
+  using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  auto mask = static_cast<Word>(-static_cast<Word>(a != a));
+  return std::bit_cast<T>((std::bit_cast<Word>(a) & mask) |
+                          (std::bit_cast<Word>(otherwise) & ~mask));
 }
 template <class T>
 T element_sum(T a, T b) {
