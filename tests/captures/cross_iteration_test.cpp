@@ -6,7 +6,7 @@
 #include <map>
 
 #include "hocket/codegen/library/library.h"
-#include "hocket/driver/load.h"
+#include "hocket/driver/run.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/seams.h"
 #include "hocket/passes/gradients.h"
@@ -100,6 +100,22 @@ TEST_P(CapturedLoop, MovesACollective) {
   Program changed = check(step, "cross-iteration:move=%" + last);
   const Graph& after = changed.graphs[0];
   EXPECT_EQ(after[after.node(after.find(last))].delay, 1);
+}
+
+/// The same on ranks that run at once. Equal collectives that are merged afterwards leave several
+/// carries with one transfer.
+TEST_P(CapturedLoop, RunsOnRanksAtOnce) {
+  Step step = load_step(GetParam());
+  auto digest = [&](const std::string& passes) {
+    RunOptions options;
+    options.compile.passes = passes;
+    options.iterations = iterations;
+    options.drain_after = {2};
+    return run(step, options).digest;
+  };
+  std::string wanted = digest("none");
+  EXPECT_EQ(digest("cross-iteration:delay=all,common-nodes"), wanted);
+  EXPECT_EQ(digest("default,bucket-collectives:cap=64KiB,cross-iteration"), wanted);
 }
 
 std::vector<std::string> captures() {
