@@ -13,18 +13,25 @@ struct BucketPlace {
   std::uint32_t update = 0;  ///< the first wait behind it
   std::uint32_t needed = 0;  ///< what it updates is first read in the next iteration
   std::int64_t bytes = 0;    ///< on their way
+  bool startable = false;    ///< it could be started in the next iteration, too
 };
+
+/// What goes into the next iteration: nothing, the wait with the update, or the collective as well.
+enum class Delay : std::uint8_t { none, wait, start };
 
 /// A delay must win this part of the list, a 32nd, to pay for memory in use over the boundary.
 inline constexpr std::uint32_t least_part = 32;
 
-/// By bucket: is it to be waited for in the next iteration? `length` is that of the list.
+/// By bucket. `length` is that of the list.
 ///
 /// Transfers pass the link one after the other, as they were started. How fast is unknown here, so
-/// we take the speed at which order matters most: all buckets together need just the time from the
-/// first start to the end of the list. A faster link hides everything by itself, a slower one
-/// nothing. A bucket that arrives behind its update is late. It is delayed when that wins enough of
-/// the next iteration. Any answer is right; only time depends on it. O(n log n).
-std::vector<bool> choose_delayed(std::span<const BucketPlace> buckets, std::uint32_t length);
+/// we take the speed at which order matters most: all buckets together need just the time of one
+/// iteration. A faster link hides everything by itself, a slower one nothing. Two things can be
+/// done. While more is to be sent than fits between the first start and the end of the list, the
+/// buckets needed last start in the next iteration instead, as long as those all arrive before they
+/// are needed: that leaves the link to those needed first, which start last. And what still arrives
+/// behind its update is waited for in the next iteration, when that wins enough of it. Any answer
+/// is right; only time depends on it. O(n log n).
+std::vector<Delay> choose_delayed(std::span<const BucketPlace> buckets, std::uint32_t length);
 
 }  // namespace hocket

@@ -11,6 +11,7 @@
 #include "hocket/base/error.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/rotate.h"
+#include "hocket/ops/work.h"
 #include "hocket/passes/collectives.h"
 #include "hocket/passes/gradient_shares.h"
 #include "hocket/passes/gradients.h"
@@ -85,7 +86,10 @@ std::optional<Remark> refusal(const Graph& g, const Share& s) {
 struct Plan {
   Graph* graph;
   std::vector<Share> shares = {};
-  std::vector<bool> delayed = {};  // by share
+  std::vector<Delay> delays = {};          // by share
+  std::vector<std::uint32_t> needed = {};  // by share: position of the first reader
+
+  bool moves(std::size_t share) const { return delays[share] != Delay::none; }
 };
 
 /// Of every node its place in the list and its share, by node.
@@ -101,6 +105,7 @@ BucketPlace place_of(const Graph& g, const Share& s, const Places& at) {
   place.update = position[s.nodes.back().index];
   for (NodeId n : s.collectives)
     for (Value v : g[n].inputs) place.bytes += g.type(v).bytes();
+  place.startable = s.collectives.size() == 1 && !g[s.collectives[0]].op->effect;
   for (NodeId n : s.nodes)
     if (g[n].op->waits && position[n.index] > place.start)
       place.update = std::min(place.update, position[n.index]);
@@ -109,6 +114,27 @@ BucketPlace place_of(const Graph& g, const Share& s, const Places& at) {
       if (use.node != g.return_node() && at.share[use.node.index] != &s)
         place.needed = std::min(place.needed, position[use.node.index]);
   return place;
+}
+
+/// Gives every node its position on a ruler on which nodes take room by their work; returns where
+/// it ends. A sixteenth is left for their number, so that no two nodes have one position.
+std::uint32_t lay_out(const Graph& g, std::vector<std::uint32_t>& position) {
+  constexpr double bytes_per_flop = 1;  // of time; a guess, as no machine is known here
+  std::vector<double> work(g.node_bound());
+  double total = 0;
+  for (NodeId n : g.nodes()) {
+    const Op& op = *g[n].op;
+    if (op.starts || op.waits) continue;
+    work[n.index] = flops(g, n) * bytes_per_flop + bytes_moved(g, n);
+    total += work[n.index];
+  }
+  auto count = static_cast<double>(g.size());
+  double scale = total > 0 ? std::min(15 * count, 4e9 - count) / total : 0, at = 0;
+  for (NodeId n : g.nodes()) {
+    position[n.index] = static_cast<std::uint32_t>(at);
+    at += 1 + work[n.index] * scale;
+  }
+  return static_cast<std::uint32_t>(at) + 1;
 }
 
 Plan plan_graph(Graph& g, const ChooseDelayed& choose) {
@@ -128,15 +154,22 @@ Plan plan_graph(Graph& g, const ChooseDelayed& choose) {
       plan.shares.push_back(std::move(share));
   }
   Places at{std::vector<std::uint32_t>(g.node_bound()), std::vector<const Share*>(g.node_bound())};
-  std::uint32_t length = 0;
-  for (NodeId n : std::as_const(g).nodes()) at.position[n.index] = length++;
+  std::uint32_t length = lay_out(g, at.position);
   for (const Share& share : plan.shares)
     for (NodeId n : share.nodes) at.share[n.index] = &share;
   std::vector<BucketPlace> places;
-  for (const Share& share : plan.shares) places.push_back(place_of(g, share, at));
-  plan.delayed = choose(places, length);
+  OwnGroups own(g);
+  for (const Share& share : plan.shares) {
+    places.push_back(place_of(g, share, at));
+    // Ranks with another graph would have to start it at the same time.
+    places.back().startable &= own.owns(g[share.collectives[0]]);
+    plan.needed.push_back(places.back().needed);
+  }
+  plan.delays = choose(places, length);
   for (std::size_t i = 0; i < plan.shares.size(); ++i)
-    if (!plan.delayed[i])
+    if (plan.delays[i] == Delay::start && !places[i].startable) plan.delays[i] = Delay::wait;
+  for (std::size_t i = 0; i < plan.shares.size(); ++i)
+    if (!plan.moves(i))
       g.remark({.where = shown(g, plan.shares[i].collectives.back()),
                 .what = std::string(stays),
                 .why = places[i].needed <= length / least_part
@@ -180,11 +213,11 @@ void agree(std::vector<Plan>& plans) {
     changed = false;
     std::map<Meeting, int> delayed;
     for (const Shared& s : shared)
-      if (s.plan->delayed[s.share]) ++delayed[meeting(s.collective())];
+      if (s.plan->moves(s.share)) ++delayed[meeting(s.collective())];
     for (const Shared& s : shared) {
       Meeting m = meeting(s.collective());
-      if (!s.plan->delayed[s.share] || delayed[m] == graphs[m]) continue;
-      s.plan->delayed[s.share] = false;
+      if (!s.plan->moves(s.share) || delayed[m] == graphs[m]) continue;
+      s.plan->delays[s.share] = Delay::none;
       changed = true;
       s.plan->graph->remark(
           {.where = shown(*s.plan->graph, s.node),
@@ -202,22 +235,26 @@ class Spread {
  public:
   Spread(Graph& g, const Plan& plan) : g_(g), share_(g.node_bound(), none) {
     for (std::size_t i = 0; i < plan.shares.size(); ++i)
-      if (plan.delayed[i])
+      if (plan.moves(i)) {
         for (NodeId n : plan.shares[i].nodes) share_[n.index] = i;
+        for (NodeId n : plan.shares[i].collectives) share_[n.index] = i;
+      }
     nodes_.resize(plan.shares.size());
     places_.assign(plan.shares.size(), g.return_node());
     for (NodeId n : std::as_const(g).nodes())
-      if (std::as_const(g)[n].delay > 0) note(n);
+      if (std::as_const(g)[n].delay > 0 && !std::as_const(g)[n].op->starts) note(n);
   }
 
   void run(const Plan& plan) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (nodes_[i].empty()) continue;
       for (NodeId n : nodes_[i]) g_.move_before(n, places_[i]);
+      bool starts = plan.delays[i] == Delay::start;
       g_.remark({.where = shown(g_, plan.shares[i].collectives.back()),
-                 .what = fmt::format("waited for in the next iteration, in front of {}",
+                 .what = fmt::format("{} in the next iteration, in front of {}",
+                                     starts ? "started, and waited for," : "waited for",
                                      shown(g_, places_[i])),
-                 .why = "the transfer has more time"});
+                 .why = starts ? "others are needed before" : "the transfer has more time"});
     }
   }
 
@@ -259,17 +296,40 @@ NodeId front(const Graph& g, std::span<const NodeId> moved) {
   for (NodeId n : moved) moves[n.index] = true;
   for (NodeId n : g.nodes())
     if (!moves[n.index] && !lags.timeless(n)) return n;
-  internal_fail("cross-iteration: every node of {} is delayed", g.name());
+  return {};  // all are delayed, and rotate finds a place
+}
+
+/// The first node that is not the same in every iteration.
+NodeId first_that_changes(const Graph& g) {
+  const Lags lags(g);
+  for (NodeId n : g.nodes())
+    if (!lags.timeless(n)) return n;
+  internal_fail("cross-iteration: nothing in {} changes", g.name());
 }
 
 void apply(const Plan& plan) {
+  Graph& g = *plan.graph;
   std::vector<NodeId> nodes;
-  for (std::size_t i = 0; i < plan.shares.size(); ++i)
-    if (plan.delayed[i])
-      nodes.insert(nodes.end(), plan.shares[i].nodes.begin(), plan.shares[i].nodes.end());
+  std::vector<std::pair<std::uint32_t, NodeId>> starts;  // by need
+  for (std::size_t i = 0; i < plan.shares.size(); ++i) {
+    const Share& share = plan.shares[i];
+    if (!plan.moves(i)) continue;
+    nodes.insert(nodes.end(), share.nodes.begin(), share.nodes.end());
+    if (plan.delays[i] == Delay::start) starts.emplace_back(plan.needed[i], share.collectives[0]);
+  }
   if (nodes.empty()) return;
-  rotate(*plan.graph, nodes, 1, {.before = front(*plan.graph, nodes)});
-  Spread(*plan.graph, plan).run(plan);
+  for (auto [needed, n] : starts) nodes.push_back(n);
+  std::ranges::sort(nodes, [&](NodeId a, NodeId b) { return g.before(a, b); });
+  NodeId place = front(g, nodes);
+  rotate(g, nodes, 1, {.before = place});
+  Spread(g, plan).run(plan);
+  // In front of everything, also of updates that stand there: those wait for them.
+  std::ranges::stable_sort(starts, {}, &std::pair<std::uint32_t, NodeId>::first);
+  NodeId first = starts.empty() ? NodeId{} : first_that_changes(g);
+  for (auto [needed, n] : starts) {
+    if (n == first) first = g.following(n);
+    g.move_before(n, first);
+  }
 }
 
 }  // namespace
@@ -286,7 +346,7 @@ void cross_iteration(Program& program, const CrossIteration& options, const Choo
 
 void cross_iteration(Program& program, const CrossIteration& options) {
   auto all = [](std::span<const BucketPlace> buckets, std::uint32_t) {
-    return std::vector<bool>(buckets.size(), true);
+    return std::vector<Delay>(buckets.size(), Delay::wait);
   };
   cross_iteration(program, options, options.delay == "all" ? ChooseDelayed(all) : choose_delayed);
 }

@@ -17,13 +17,15 @@ struct CrossIteration {
 };
 
 using ChooseDelayed =
-    std::function<std::vector<bool>(std::span<const BucketPlace>, std::uint32_t length)>;
+    std::function<std::vector<Delay>(std::span<const BucketPlace>, std::uint32_t length)>;
 
 /// The last gradients of a backward pass have little left to hide behind. This waits for them in
 /// the next iteration, right before the first reader of what they update, and updates there; the
 /// collective stays where it is, and what it brings is on its way over the boundary. The next
-/// forward pass runs meanwhile as far as it can. Right because `rotate` is: every reader reads the
-/// value that it read before, whatever is chosen.
+/// forward pass runs meanwhile as far as it can. Collectives of what is needed late can be left to
+/// the next iteration altogether: they start at its front, in the order in which they are needed,
+/// and the link is free for the others. Right because `rotate` is: every reader reads the value
+/// that it read before, whatever is chosen.
 ///
 /// A share of the graph (gradient_shares.h) moves as a whole, or stays, and a remark says why: an
 /// output reads it, its gradients meet others in a single number (a norm to clip by, a flag to

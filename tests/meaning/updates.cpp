@@ -50,15 +50,17 @@ Program prepared(Random& random, const Program& program) {
 void delay_at_random(Random& random, Program& program) {
   std::size_t percent = below(random, 101);
   cross_iteration(program, {}, [&](std::span<const BucketPlace> buckets, std::uint32_t length) {
-    std::vector<bool> delayed;
+    std::vector<Delay> delays;
     for (const BucketPlace& b : buckets) {
       if (b.start >= length || b.update >= length || b.needed > b.start || b.update < b.start)
         fail("a bucket of {} nodes: start {}, update {}, needed {}", length, b.start, b.update,
              b.needed);
-      delayed.push_back(below(random, 100) < percent);
-      ++(delayed.back() ? count.delayed : count.kept);
+      bool moves = below(random, 100) < percent;
+      bool starts = b.startable && below(random, 2) == 0;
+      delays.push_back(!moves ? Delay::none : starts ? Delay::start : Delay::wait);
+      ++(moves ? count.delayed : count.kept);
     }
-    return delayed;
+    return delays;
   });
 }
 

@@ -11,30 +11,45 @@
 namespace hocket::testing {
 namespace {
 
-// Buckets start at 40, 60 and 80 of 100 nodes, and together they take the 60 that are left. With
-// equal sizes each arrives just when the next one starts.
-TEST(ChooseDelayed, DelaysWhatArrivesBehindItsUpdate) {
+using Delays = std::vector<Delay>;
+constexpr Delay none = Delay::none, wait = Delay::wait, start = Delay::start;
+
+// Buckets start at 40, 60 and 80 of 100 nodes, and together they take as long as those.
+TEST(ChooseDelayed, WaitsLaterForWhatArrivesBehindItsUpdate) {
   std::vector<BucketPlace> buckets = {{.start = 40, .update = 90, .needed = 30, .bytes = 8},
                                       {.start = 60, .update = 90, .needed = 20, .bytes = 8},
                                       {.start = 80, .update = 90, .needed = 10, .bytes = 8}};
-  EXPECT_EQ(choose_delayed(buckets, 100), (std::vector<bool>{false, false, true}));
-  // A large one in front makes the second late as well; their order in the list does not matter.
+  EXPECT_EQ(choose_delayed(buckets, 100), (Delays{none, wait, wait}));
+  // A large one in front is late itself; the order in which they are given does not matter.
   buckets[0].bytes = 64;
-  EXPECT_EQ(choose_delayed(buckets, 100), (std::vector<bool>{false, true, true}));
+  EXPECT_EQ(choose_delayed(buckets, 100), (Delays{wait, wait, wait}));
+  buckets[0].bytes = 2;
   std::swap(buckets[0], buckets[2]);
-  EXPECT_EQ(choose_delayed(buckets, 100), (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(choose_delayed(buckets, 100), (Delays{wait, wait, none}));
+}
+
+TEST(ChooseDelayed, StartsLaterWhatIsNeededLast) {
+  std::vector<BucketPlace> buckets = {
+      {.start = 40, .update = 90, .needed = 30, .bytes = 4, .startable = true},
+      {.start = 60, .update = 90, .needed = 20, .bytes = 8, .startable = true},
+      {.start = 80, .update = 90, .needed = 10, .bytes = 12, .startable = true}};
+  // The second would not have come when it is needed.
+  EXPECT_EQ(choose_delayed(buckets, 100), (Delays{start, wait, wait}));
+  // Where all fits behind the first start, nothing starts later.
+  buckets[0].start = 0;
+  EXPECT_EQ(choose_delayed(buckets, 100)[0], none);
 }
 
 TEST(ChooseDelayed, KeepsWhatIsNeededAtOnce) {
   std::vector<BucketPlace> buckets = {{.start = 80, .update = 90, .needed = 3, .bytes = 8},
                                       {.start = 85, .update = 90, .needed = 4, .bytes = 8}};
-  EXPECT_EQ(choose_delayed(buckets, 100), (std::vector<bool>{false, true}));
+  EXPECT_EQ(choose_delayed(buckets, 100), (Delays{none, wait}));
 }
 
 TEST(ChooseDelayed, TakesNothingAndNoBytes) {
   EXPECT_TRUE(choose_delayed({}, 100).empty());
   std::vector<BucketPlace> buckets = {{.start = 80, .update = 90, .needed = 30, .bytes = 0}};
-  EXPECT_EQ(choose_delayed(buckets, 100), std::vector<bool>{false});
+  EXPECT_EQ(choose_delayed(buckets, 100), Delays{none});
 }
 
 /// Every level reads the one before it twice: by a search that forgets where it has been this would

@@ -1,0 +1,133 @@
+// A loop gives what its body gives without delays, and says no where that cannot be.
+
+#include "hocket/runtime/loop.h"
+
+#include <gtest/gtest.h>
+
+#include "hocket/base/error.h"
+#include "hocket/ir/parse.h"
+#include "hocket/iter/rotate.h"
+#include "hocket/ops/ops.h"
+#include "hocket/runtime/ranks.h"
+
+namespace hocket {
+namespace {
+
+Program body() {
+  return parse(R"(mesh(dp=2)
+graph step(%w: state f32[4] "w" parameter, %x: f32[4] "x") {
+  %y: f32[4] = mul(%w, %x)
+  %g: f32[4] = mul(%y, %x)
+  %h: pending f32[4] = all_reduce(%g) {group="dp"}
+  %s: f32[4] = wait(%h)
+  %u: f32[4] = sub(%w, %s)
+  next %w = %u
+  return y=%y
+})",
+               ops::all());
+}
+
+/// The wait and the update run one iteration later; the transfer crosses the boundary.
+Program rotated_body() {
+  Program p = body();
+  Graph& g = p.graphs[0];
+  NodeId nodes[] = {g.node(g.find("s")), g.node(g.find("u"))};
+  rotate(g, nodes);
+  return p;
+}
+
+Tensor four(float first) {
+  Tensor t(Type{DType::f32, false, {4}});
+  for (int i = 0; i < 4; ++i) t.as<float>()[i] = first + 0.25f * static_cast<float>(i);
+  return t;
+}
+
+std::vector<Loop::Named> state() { return {{{"w", four(1)}}, {{"w", four(1)}}}; }
+
+std::vector<Loop::Named> batch(int k) {
+  float x = 0.1f * static_cast<float>(k + 1);
+  return {{{"x", four(x)}}, {{"x", four(-x)}}};
+}
+
+/// Every output in the order of iterations, and the state after each drain.
+struct Seen {
+  std::map<std::pair<std::int64_t, int>, Tensor> outputs;
+  std::vector<Tensor> states;
+};
+
+Seen train(const Program& program, int iterations, const std::set<int>& drains,
+           std::optional<comm::Link> link = {}) {
+  Ranks ranks(program, {.link = link});
+  Loop loop(program, ranks, state());
+  Seen seen;
+  auto keep = [&](const std::vector<Loop::Produced>& produced) {
+    for (const Loop::Produced& p : produced) seen.outputs[{p.iteration, p.rank}] = p.value;
+  };
+  for (int k = 0; k < iterations; ++k) {
+    keep(loop.step(batch(k)));
+    EXPECT_EQ(loop.iterations(), k + 1);
+    if (!drains.contains(k + 1)) continue;
+    keep(loop.drain());
+    seen.states.push_back(loop.state()[0].at("w"));
+  }
+  keep(loop.finish());
+  seen.states.push_back(loop.state()[1].at("w"));
+  return seen;
+}
+
+TEST(Loop, GivesTheBitsOfTheUnmovedBody) {
+  for (int iterations : {1, 2, 5})
+    for (const std::set<int>& drains : {std::set<int>{}, {1}, {1, 3}, {1, 2, 3, 4, 5}}) {
+      Seen plain = train(body(), iterations, drains);
+      Seen moved = train(rotated_body(), iterations, drains, comm::Link{1e9, 1e-5});
+      ASSERT_EQ(plain.outputs.size(), moved.outputs.size());
+      for (const auto& [key, value] : plain.outputs)
+        EXPECT_TRUE(same_bits(value, moved.outputs.at(key)));
+      ASSERT_EQ(plain.states.size(), moved.states.size());
+      for (std::size_t i = 0; i < plain.states.size(); ++i)
+        EXPECT_TRUE(same_bits(plain.states[i], moved.states[i]));
+    }
+}
+
+TEST(Loop, NamesItsPhases) {
+  Program program = rotated_body();
+  Ranks ranks(program, {});
+  Loop loop(program, ranks, state());
+  std::vector<std::string> names;
+  for (int k = 0; k < 4; ++k) {
+    names.emplace_back(loop.phase_name());
+    (void)loop.step(batch(k));
+    if (k == 1) (void)loop.drain();
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"prologue", "steady", "prologue", "steady"}));
+}
+
+TEST(Loop, StateIsShownWholeOrNotAtAll) {
+  Program program = rotated_body();
+  Ranks ranks(program, {});
+  Loop loop(program, ranks, state());
+  (void)loop.step(batch(0));
+  EXPECT_THROW((void)loop.state(), Error);
+  (void)loop.finish();
+  EXPECT_NO_THROW((void)loop.state());
+  EXPECT_THROW((void)loop.step(batch(1)), Error);
+}
+
+TEST(Loop, RefusesWhatDoesNotFit) {
+  Program program = body();
+  Ranks ranks(program, {});
+  EXPECT_THROW(Loop(program, ranks, {{{"w", four(1)}}}), Error);  // a rank too few
+  Loop loop(program, ranks, state());
+  EXPECT_THROW((void)loop.step({}), Error);
+  std::vector<Loop::Named> wrong = batch(0);
+  wrong[1]["x"] = Tensor(Type{DType::f32, false, {5}});  // another shape is another compile
+  try {
+    (void)loop.step(wrong);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "rank 1: input %x is f32[5], wanted f32[4]");
+  }
+}
+
+}  // namespace
+}  // namespace hocket
