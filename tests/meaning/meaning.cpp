@@ -430,7 +430,7 @@ int run(std::uint64_t graphs, std::uint64_t seed) {
     fmt::print("{:<16}{:>7} graphs\n", op->name, occurred[op->name]);
     rarest = std::min(rarest, occurred[op->name]);
   }
-  if (rarest == 0 && graphs >= 300) {
+  if (rarest == 0 && graphs >= 1000) {
     fmt::print("FAILED: an op never occurred\n");
     ++failures;
   }
