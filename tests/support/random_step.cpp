@@ -202,8 +202,8 @@ class StepMaker {
     Value norm = number(DType::f32, 1);
     for (Value v : gradients_)
       if (chance(random_, 70))
-        norm =
-            ops::add(graph_, norm, ops::sum(graph_, {ops::mul(graph_, v, v)}, {{"dims", all_dims(v)}}));
+        norm = ops::add(graph_, norm,
+                        ops::sum(graph_, {ops::mul(graph_, v, v)}, {{"dims", all_dims(v)}}));
     for (Value& v : gradients_) v = ops::div(graph_, v, norm);
     if (chance(random_, 20)) read_.push_back(norm);
   }
