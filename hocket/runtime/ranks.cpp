@@ -133,7 +133,7 @@ struct Ranks::Crew {
   std::vector<std::jthread> threads;
 };
 
-Ranks::Ranks(const Program& program, RanksOptions options)
+Ranks::Ranks(const Program& program, const RanksOptions& options)
     : crew_(std::make_unique<Crew>(program, options)) {}
 
 Ranks::~Ranks() = default;

@@ -30,7 +30,7 @@ class Ranks final : public Executor {
  public:
   /// For programs of the same world with no other groups, such as its phases. Error when it is for
   /// another number of ranks.
-  Ranks(const Program& program, RanksOptions options);
+  Ranks(const Program& program, const RanksOptions& options);
   ~Ranks() override;
 
   int count() const;
