@@ -382,6 +382,7 @@ std::string tell(const Story& story) {
     auto listed = m.find("ranks ");
     bool names =
         has(fmt::format("rank {} ", story.culprit)) ||
+        has(fmt::format("rank {},", story.culprit)) ||
         (listed != std::string::npos &&
          m.substr(listed, m.find(" did not") - listed).find(std::to_string(story.culprit)) !=
              std::string::npos);
