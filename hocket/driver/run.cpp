@@ -117,10 +117,6 @@ struct Crew {
   std::string numerics() const { return ranks ? ranks->numerics() : in_order->numerics(); }
 };
 
-const Graph& graph_of(const Program& program, std::size_t rank) {
-  return program.graph_of(program.world->ranks() == 1 ? 0 : static_cast<int>(rank));
-}
-
 /// The values of the inputs that are state, or of the others, under their names.
 std::vector<Loop::Named> by_name(const Program& program, const InputTables& tables, bool state) {
   std::vector<Loop::Named> all(tables.size());

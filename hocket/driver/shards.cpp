@@ -13,11 +13,11 @@
 #include "hocket/ops/ops.h"
 
 namespace hocket {
-namespace {
-
 const Graph& graph_of(const Program& program, std::size_t rank) {
   return program.graph_of(program.world->ranks() == 1 ? 0 : static_cast<int>(rank));
 }
+
+namespace {
 
 std::size_t number_of(const Graph& graph, const Program& program) {
   return static_cast<std::size_t>(&graph - program.graphs.data());

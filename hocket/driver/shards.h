@@ -1,6 +1,7 @@
 #pragma once
 // State between a program as it came and one whose optimizer works on pieces.
 
+#include <cstddef>
 #include <vector>
 
 #include "hocket/ir/program.h"
@@ -10,6 +11,9 @@ namespace hocket {
 
 /// Values by rank and input.
 using InputTables = std::vector<std::vector<Tensor>>;
+
+/// The graph that a rank runs; all copies of a program for one rank run the same.
+const Graph& graph_of(const Program& program, std::size_t rank);
 
 /// What the inputs of `program`, made from `source` by passes, get when those of `source` would get
 /// these: this rank's piece, padded with zeros, where an input has become a shard, else the same

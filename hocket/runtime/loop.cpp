@@ -8,26 +8,12 @@
 #include "hocket/iter/seams.h"
 
 namespace hocket {
-namespace {
-
-bool is_plain(const Program& program) {
-  for (const Graph& g : program.graphs) {
-    for (NodeId n : g.nodes())
-      if (g[n].delay != 0) return false;
-    for (const Input& in : g.inputs())
-      if (is_forwarded(g, in.value)) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 Loop::Loop(const Program& program, Executor& executor, std::vector<Named> state)
     : program_(program), executor_(executor), state_(std::move(state)), forwarded_(state_.size()) {
   int world = program.world->ranks();
   if (world > 1 && static_cast<int>(state_.size()) != world)
     fail("state for {}, the program is for {}", count_of(std::ssize(state_), "rank"), world);
-  if (is_plain(program)) return;
+  if (std::ranges::none_of(program.graphs, is_rotated)) return;
   shape_ = loop_shape(program);
   check_seams(program);
 }
