@@ -26,8 +26,8 @@ bool World::find_circle(int from, int to, std::vector<bool>& seen, std::vector<i
   const Post* post = ranks[static_cast<std::size_t>(from)]->sleeps_in;
   if (post == nullptr) return false;
   path.push_back(from);
-  for (int seat = 0; seat < post->round->seats(); ++seat) {
-    int next = post->round->lane->ranks[static_cast<std::size_t>(seat)];
+  for (int seat = 0; seat < post->round.seats; ++seat) {
+    int next = post->round.lane->ranks[static_cast<std::size_t>(seat)];
     if (is_here(*post, seat)) continue;
     if (next == to) return true;
     if (seen[static_cast<std::size_t>(next)]) continue;
@@ -57,9 +57,9 @@ std::string World::doing(int rank) {
     const Post& p = *r.sleeps_in;
     text += "waits in " + title(p);
     int seat = 0;
-    while (seat < p.round->seats() && is_here(p, seat)) ++seat;
-    if (seat == p.round->seats()) return text;
-    rank = p.round->lane->ranks[static_cast<std::size_t>(seat)];
+    while (seat < p.round.seats && is_here(p, seat)) ++seat;
+    if (seat == p.round.seats) return text;
+    rank = p.round.lane->ranks[static_cast<std::size_t>(seat)];
     text += fmt::format(" for rank {}, which ", rank);
   }
   return text + "waits";

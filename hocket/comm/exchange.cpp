@@ -24,14 +24,14 @@ void reduce_range(const Round& round, std::size_t member, std::int64_t first, st
     int owner = any.kind == Kind::reduce ? any.peer : -1;  // -1: all
     std::int64_t skipped = 0;                              // elements before the owner's piece
     if (any.kind == Kind::reduce_scatter) {
-      std::int64_t piece = any.ranges[member].count / round.seats();
+      std::int64_t piece = any.ranges[member].count / round.seats;
       owner = static_cast<int>(first / piece);
       skipped = owner * piece;
       end = std::min(end, skipped + piece);
     }
     operands.clear();
     results.clear();
-    for (int seat = 0; seat < round.seats(); ++seat) {
+    for (int seat = 0; seat < round.seats; ++seat) {
       const Post::Range& r = round.at(seat).ranges[member];
       operands.push_back(r.send + first * size);
       if (r.recv != nullptr && (owner < 0 || seat == owner))
@@ -40,7 +40,7 @@ void reduce_range(const Round& round, std::size_t member, std::int64_t first, st
     reduce_elements(any.dtype, any.reduce, {operands.data(), operands.size()},
                     {results.data(), results.size()}, end - first);
     if (any.kind == Kind::reduce)
-      for (int seat = 0; seat < round.seats(); ++seat)
+      for (int seat = 0; seat < round.seats; ++seat)
         if (const auto& r = round.at(seat).ranges[member]; seat != owner && r.recv != nullptr)
           copy(r.recv + first * size, r.send + first * size, (end - first) * size);
     first = end;
@@ -60,7 +60,7 @@ void copy_range(const Round& round, std::size_t member, std::int64_t first, std:
       end = std::min(end, skipped + count);
     }
     const std::byte* from = round.at(source).ranges[member].send;
-    for (const Post& p : round.posts)
+    for (const Post& p : round.posts())
       if (std::byte* to = p.ranges[member].recv)
         copy(to + first * size, from + (first - skipped) * size, (end - first) * size);
     first = end;
@@ -72,7 +72,7 @@ void exchange_rows(const Round& round, int to) {
   for (std::size_t m = 0; m < receiver.size; ++m) {
     std::int64_t row = receiver.row(m) * bytes(receiver.dtype);
     std::byte* at = receiver.ranges[m].recv;
-    for (const Post& p : round.posts) {
+    for (const Post& p : round.posts()) {
       auto rows = p.rows_of(m, false);
       std::int64_t first = std::accumulate(rows.begin(), rows.begin() + to, std::int64_t{0});
       std::int64_t length = rows[static_cast<std::size_t>(to)] * row;
@@ -93,7 +93,7 @@ void exchange(const Round& round, std::int64_t first, std::int64_t last) {
   }
   bool reduces = any.kind <= Kind::reduce || any.kind == Kind::reduce_scatter;
   for (std::size_t m = 0; m < any.size && first < last; ++m) {
-    std::int64_t length = any.ranges[m].count * (any.kind == Kind::all_gather ? round.seats() : 1);
+    std::int64_t length = any.ranges[m].count * (any.kind == Kind::all_gather ? round.seats : 1);
     std::int64_t end = std::min(last, length);
     if (first < end)
       reduces ? reduce_range(round, m, first, end) : copy_range(round, m, first, end);

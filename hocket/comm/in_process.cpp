@@ -28,7 +28,7 @@ class InProcessGroup final : public ProcessGroup {
   Work start(const Call& call) override;
 
  protected:
-  std::optional<Transfer> finish(void* ticket, double seconds) override;
+  bool finish(void* ticket, double seconds, Transfer& transfer) override;
 
  private:
   Lane& lane_of(const Call& call, int& seat);
@@ -76,17 +76,14 @@ InProcessGroup::~InProcessGroup() {
     after = p->in_flight.after;
     if (p->owner != this) continue;
     bool failed = world_->failed.load(), done = false;
-    if (!failed && all_here(*p)) {  // and so nobody has found that they differ
-      p->split = split_of(*p->round);
-      done = complete(*p);
-    }
+    if (!failed && all_here(*p)) done = complete(*p);  // for nobody has found that they differ
     if (!done) {
       if (!failed) world_->fail(rank_, fmt::format("{}: left before it was done", title(*p)));
       withdraw(*p);
     }
     if (!p->settled) queue_of(*p).remove(*p);
     me_.in_flight.remove(*p);
-    if (done) p->round->lane->leave(*p);
+    if (done) p->round.lane->leave(*p);
   }
   group_->gone[static_cast<std::size_t>(index_)].store(true);
   group_->some_gone.store(true);
@@ -113,7 +110,7 @@ Lane& InProcessGroup::lane_of(const Call& call, int& seat) {
 /// With a link, the transfers of a rank follow one another whatever their groups; else only those
 /// of a lane do.
 List<&Post::unsettled>& InProcessGroup::queue_of(const Post& p) {
-  return world_->options.link ? me_.through_link : p.round->lane->unsettled(p.seat);
+  return world_->options.link ? me_.through_link : p.round.lane->unsettled(p.seat);
 }
 
 Work InProcessGroup::start(const Call& call) {
@@ -121,17 +118,19 @@ Work InProcessGroup::start(const Call& call) {
   Lane& lane = lane_of(call, seat);
   if (world_->failed.load()) give_up_like_others(title(lane, call.kind, call.channel, call.name));
   Post& post = lane.next(seat);
-  post.fill(call, static_cast<int>(lane.ranks.size()));
-  post.lap = post.round->segment->lap;
+  CallHead head = post.fill(call, static_cast<int>(lane.ranks.size()));
+  post.lap = post.round.segment->lap;
   post.owner = this;
   if (world_->options.timed) {
     post.came_at = now();
     me_.started_at.store(post.came_at, std::memory_order_relaxed);
   }
+  lane.advance(seat);
+  post.publish(head);
+  // The rest while the others come.
   me_.in_flight.append(post);
   queue_of(post).append(post);
-  lane.advance(seat);
-  post.here.store(post.lap, std::memory_order_release);
+  post.split = split_of(post);
   // Of two that come at the same moment neither may see the other yet; they look again in waits.
   if (!meet(post)) compare(post);
   if (lane.ranks.size() > 1) world_->ring(lane, seat);
@@ -140,7 +139,7 @@ Work InProcessGroup::start(const Call& call) {
 
 /// Fails when a rank that is here calls something else.
 void InProcessGroup::compare(const Post& p) {
-  for (int seat = 0; seat < p.round->seats(); ++seat) {
+  for (int seat = 0; seat < p.round.seats; ++seat) {
     if (seat == p.seat || !is_here(p, seat)) continue;
     std::string difference = disagreement(p, seat);
     if (difference.empty()) continue;
@@ -152,26 +151,30 @@ void InProcessGroup::compare(const Post& p) {
 /// Whether all are here; then they agree, too.
 bool InProcessGroup::meet(Post& p) {
   if (p.met || !all_here(p)) return p.met;
-  compare(p);
-  p.split = split_of(*p.round);
+  for (int seat = 0; seat < p.round.seats; ++seat)
+    if (!clearly_agree(p, p.round.at(seat))) {
+      compare(p);
+      break;
+    }
   return p.met = true;
 }
 
 /// Does this rank's share, and what others have left of theirs; whether all is done.
 bool InProcessGroup::work_on(Post& p, bool for_others) {
   bool helped = help(p, p.seat, world_->failed, world_->options.timed);
-  for (int i = 1; for_others && i < p.round->seats(); ++i)
-    helped |= help(p, (p.seat + i) % p.round->seats(), world_->failed, world_->options.timed);
-  bool done = complete(p);
-  if (helped && done) world_->ring(*p.round->lane, p.seat);
-  return done;
+  for (int i = 1; for_others && i < p.round.seats; ++i)
+    helped |= help(p, (p.seat + i) % p.round.seats, world_->failed, world_->options.timed);
+  // Also when not all is done: of two that finish at the same moment neither may see the other's
+  // part yet, and both would leave it to the other to wake those who rest.
+  if (helped) world_->ring(*p.round.lane, p.seat);
+  return complete(p);
 }
 
 /// The seat of a rank that can never come, or -1.
 int InProcessGroup::lost(const Post& p) const {
   if (!group_->some_gone.load()) return -1;
-  for (int seat = 0; seat < p.round->seats(); ++seat) {
-    int index = p.round->lane->members[static_cast<std::size_t>(seat)];
+  for (int seat = 0; seat < p.round.seats; ++seat) {
+    int index = p.round.lane->members[static_cast<std::size_t>(seat)];
     if (group_->gone[static_cast<std::size_t>(index)].load() && !is_here(p, seat)) return seat;
   }
   return -1;
@@ -180,9 +183,9 @@ int InProcessGroup::lost(const Post& p) const {
 void InProcessGroup::give_up_late(const Post& p, double seconds) {
   std::string missing, doing;
   int count = 0;
-  for (int seat = 0; seat < p.round->seats(); ++seat) {
+  for (int seat = 0; seat < p.round.seats; ++seat) {
     if (is_here(p, seat)) continue;
-    int rank = p.round->lane->ranks[static_cast<std::size_t>(seat)];
+    int rank = p.round.lane->ranks[static_cast<std::size_t>(seat)];
     const char* comma = count++ == 0 ? "" : ", ";
     missing += fmt::format("{}{}", comma, rank);
     doing += fmt::format("{}rank {} {}", comma, rank, world_->doing(rank));
@@ -229,7 +232,7 @@ bool InProcessGroup::advance(Post& p, Deadline& deadline) {
     refuse_if_failed(p);
     if (int seat = lost(p); seat >= 0)
       give_up(fmt::format("{}: rank {} left", title(p),
-                          p.round->lane->ranks[static_cast<std::size_t>(seat)]));
+                          p.round.lane->ranks[static_cast<std::size_t>(seat)]));
     if (deadline.seconds == 0) return false;
     if (!wait_for_change(p, deadline)) give_up_late(p, deadline.seconds);
   }
@@ -243,11 +246,11 @@ void InProcessGroup::settle(Post& p) {
   p.settled = true;
   if (!world_->options.timed) return;
   double ready = 0, done = 0;
-  for (const Post& other : p.round->posts) {
+  for (const Post& other : p.round.posts()) {
     ready = std::max(ready, other.came_at);
     done = std::max(done, other.done_at.load(std::memory_order_relaxed));
   }
-  int seats = p.round->seats();
+  int seats = p.round.seats;
   p.transfer = {link_bytes(p.kind, seats, static_cast<double>(p.bytes())), ready,
                 std::max(ready, done)};
   if (!world_->options.link || seats == 1) return;
@@ -271,18 +274,20 @@ bool InProcessGroup::pass_link(Post& p, Deadline& deadline) {
   return true;
 }
 
-std::optional<Transfer> InProcessGroup::finish(void* ticket, double seconds) {
+bool InProcessGroup::finish(void* ticket, double seconds, Transfer& transfer) {
   Post& post = *static_cast<Post*>(ticket);
   Deadline deadline{.seconds = std::max(seconds, 0.0)};
   while (!post.settled) {
     Post& first = *queue_of(post).first;
-    if (!static_cast<InProcessGroup*>(first.owner)->advance(first, deadline)) return std::nullopt;
+    if (!static_cast<InProcessGroup*>(first.owner)->advance(first, deadline)) return false;
   }
-  if (!pass_link(post, deadline)) return std::nullopt;
-  Transfer transfer = post.transfer;
+  if (world_->options.timed) {
+    if (!pass_link(post, deadline)) return false;
+    transfer = post.transfer;
+  }
   me_.in_flight.remove(post);
-  post.round->lane->leave(post);
-  return transfer;
+  post.round.lane->leave(post);
+  return true;
 }
 
 }  // namespace

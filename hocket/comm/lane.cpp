@@ -3,12 +3,9 @@
 namespace hocket::comm {
 
 Segment::Segment(Lane& lane, std::size_t seats) : posts(std::make_unique<Post[]>(length * seats)) {
-  for (std::size_t i = 0; i < length; ++i) {
-    rounds[i] = {&lane, this, {&posts[i * seats], seats}};
-    for (int seat = 0; Post & post : rounds[i].posts) {
-      post.round = &rounds[i];
-      post.seat = seat++;
-    }
+  for (std::size_t i = 0; i < length * seats; ++i) {
+    posts[i].round = {&lane, this, &posts[i / seats * seats], static_cast<int>(seats)};
+    posts[i].seat = static_cast<int>(i % seats);
   }
 }
 
@@ -35,8 +32,8 @@ void Lane::advance(int seat) {
 
 void Lane::leave(Post& p) {
   // Its rank has the first post of a segment as long as any other, so that one counts.
-  Segment& segment = *p.round->segment;
-  Post& counter = segment.rounds[0].at(p.seat);
+  Segment& segment = *p.round.segment;
+  Post& counter = segment.posts[static_cast<std::size_t>(p.seat)];
   if (++counter.left < Segment::length) return;
   counter.left = 0;
   if (segment.left.fetch_add(1, std::memory_order_acq_rel) + 1 < ranks.size()) return;

@@ -1,7 +1,6 @@
 #pragma once
 // Where calls of ranks meet in order: the rounds of a group, or of a pair in it.
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -15,14 +14,13 @@ namespace hocket::comm {
 /// Some rounds that follow one another, and are used again together. Nothing in them is reset: what
 /// was written in an earlier lap is not `here`.
 struct Segment {
-  static constexpr std::size_t length = 32;  // rounds
+  static constexpr std::size_t length = 16;  // rounds
 
   Segment(Lane& lane, std::size_t seats);
 
   std::uint32_t lap = 1;
   std::atomic<Segment*> next{nullptr};
-  std::unique_ptr<Post[]> posts;
-  std::array<Round, length> rounds;
+  std::unique_ptr<Post[]> posts;     // round after round, by seat
   std::atomic<std::size_t> left{0};  // seats
 };
 
@@ -39,7 +37,7 @@ struct Lane {
   /// Where the next call of `seat` goes. `advance` when it has gone there.
   Post& next(int seat) const {
     const Place& place = places_[static_cast<std::size_t>(seat)];
-    return place.segment->rounds[place.round].at(seat);
+    return place.segment->posts[place.round * ranks.size() + static_cast<std::size_t>(seat)];
   }
   void advance(int seat);
   /// The rank of `p` needs its round no more. The last one to leave a segment hands it back.

@@ -25,7 +25,7 @@ bool agree(const Post& a, const Post& b) {
   return (!rooted || a.peer == b.peer) && same_sizes(a, b);
 }
 
-int rank_of(const Post& p) { return p.round->lane->ranks[static_cast<std::size_t>(p.seat)]; }
+int rank_of(const Post& p) { return p.round.lane->ranks[static_cast<std::size_t>(p.seat)]; }
 
 /// Rows of an all_to_all that one rank sends and the other does not expect.
 std::string wrong_rows(const Post& from, const Post& to) {
@@ -47,10 +47,10 @@ std::string title(const Lane& lane, Kind kind, std::int64_t channel, std::string
                      comm::name(kind), channel, quoted(lane.group));
 }
 
-std::string title(const Post& p) { return title(*p.round->lane, p.kind, p.channel, p.name); }
+std::string title(const Post& p) { return title(*p.round.lane, p.kind, p.channel, p.name); }
 
 std::string disagreement(const Post& p, int seat) {
-  const Post& other = p.round->at(seat);
+  const Post& other = p.round.at(seat);
   const Post &a = p.seat < seat ? p : other, &b = p.seat < seat ? other : p;
   if (!agree(a, b)) {
     // What the title does not say of the second.

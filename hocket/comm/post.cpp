@@ -39,27 +39,27 @@ void append_rows(std::vector<std::int64_t>& rows, std::span<const std::int64_t> 
 }
 
 /// Whether other ranks could still read what this rank's results overwrite.
-bool must_copy(const Post& p, const Post::Range& r, std::int64_t received, int size) {
-  std::int64_t unit = bytes(p.dtype);
+bool must_copy(const Call& call, int seat, const Post::Range& r, std::int64_t received, int size) {
+  std::int64_t unit = bytes(call.dtype);
   if (!meets(r.send, r.count * unit, r.recv, received * unit)) return false;
-  if (p.kind == Kind::all_gather) return r.recv + p.seat * r.count * unit != r.send;
-  if (p.kind == Kind::reduce_scatter) return r.send + p.seat * received * unit != r.recv;
-  return p.kind == Kind::all_to_all ? size > 1 || r.send != r.recv : r.send != r.recv;
+  if (call.kind == Kind::all_gather) return r.recv + seat * r.count * unit != r.send;
+  if (call.kind == Kind::reduce_scatter) return r.send + seat * received * unit != r.recv;
+  return call.kind == Kind::all_to_all ? size > 1 || r.send != r.recv : r.send != r.recv;
 }
 
 /// What a member of `post` reads and writes; its operand is copied where it must be.
-Post::Range checked(Post& post, const Member& m, int seats) {
+Post::Range checked(Post& post, const Call& call, const Member& m, int seats) {
   Post::Range r{static_cast<const std::byte*>(m.send), static_cast<std::byte*>(m.recv), m.count};
-  if (r.count < 0 || r.count > most_elements) fail("{}: {} elements", name(post.kind), r.count);
+  if (r.count < 0 || r.count > most_elements) fail("{}: {} elements", name(call.kind), r.count);
   std::int64_t received = r.count;
-  if (post.kind == Kind::all_gather) received *= seats;
-  if (post.kind == Kind::reduce_scatter) {
+  if (call.kind == Kind::all_gather) received *= seats;
+  if (call.kind == Kind::reduce_scatter) {
     if (r.count % seats != 0)
       fail("reduce_scatter: {} elements, wanted a number that {} divide", r.count,
            count_of(seats, "rank"));
     received /= seats;
   }
-  if (post.kind == Kind::all_to_all) {
+  if (call.kind == Kind::all_to_all) {
     if (m.send_rows.empty() != m.recv_rows.empty())
       fail("all_to_all: rows to send and to receive are both given or both left out");
     post.rows.push_back(m.row);
@@ -69,8 +69,8 @@ Post::Range checked(Post& post, const Member& m, int seats) {
     r.count = sum(ends.first(ends.size() / 2)) * m.row;
     received = sum(ends.last(ends.size() / 2)) * m.row;
   }
-  if (must_copy(post, r, received, seats)) {
-    auto length = static_cast<std::size_t>(r.count * bytes(post.dtype));
+  if (must_copy(call, post.seat, r, received, seats)) {
+    auto length = static_cast<std::size_t>(r.count * bytes(call.dtype));
     post.copies.push_back(std::make_unique<std::byte[]>(length));
     std::memcpy(post.copies.back().get(), r.send, length);
     r.send = post.copies.back().get();
@@ -80,26 +80,31 @@ Post::Range checked(Post& post, const Member& m, int seats) {
 
 }  // namespace
 
-void Post::fill(const Call& call, int seats) {
-  kind = call.kind;
-  reduce = call.reduce;
-  dtype = call.dtype;
-  peer = call.peer;
-  channel = call.channel;
-  name.assign(call.name);
-  if (!several.empty()) several.clear();
-  if (!rows.empty()) rows.clear();
-  if (!copies.empty()) copies.clear();
-  size = static_cast<std::uint32_t>(call.members.size());
-  if (size == 1) only = checked(*this, call.members[0], seats);
-  for (std::size_t i = 0; size > 1 && i < size; ++i)
-    several.push_back(checked(*this, call.members[i], seats));
-  ranges = size == 1 ? &only : several.data();
-  taken.store(0, std::memory_order_relaxed);
-  done.store(0, std::memory_order_relaxed);
-  done_at.store(0, std::memory_order_relaxed);
+CallHead Post::fill(const Call& call, int seats) {
+  if (name != call.name) name.assign(call.name);
+  if (heavy) {
+    several.clear();
+    rows.clear();
+    copies.clear();
+  }
+  heavy = true;  // until all is well
+  CallHead head{.size = static_cast<std::uint32_t>(call.members.size()),
+                .peer = call.peer,
+                .kind = call.kind,
+                .reduce = call.reduce,
+                .dtype = call.dtype,
+                .channel = call.channel,
+                .ranges = &only};
+  if (head.size == 1) {
+    head.only = checked(*this, call, call.members[0], seats);
+  } else {
+    for (const Member& m : call.members) several.push_back(checked(*this, call, m, seats));
+    head.ranges = several.data();
+  }
+  heavy = head.size > 1 || !rows.empty() || !copies.empty();
   seen = finished = 0;
   met = settled = false;
+  return head;
 }
 
 std::span<const std::int64_t> Post::rows_of(std::size_t member, bool received) const {

@@ -11,8 +11,21 @@
 
 namespace hocket::comm {
 
-struct Round;
+struct Lane;
+struct Segment;
 struct Post;
+
+/// One meeting of the ranks of a lane. Every rank follows it by itself, from the flags of all
+/// seats: there is no word that two ranks write while things go well.
+struct Round {
+  Lane* lane = nullptr;
+  Segment* segment = nullptr;
+  Post* first = nullptr;  // by seat
+  int seats = 0;
+
+  Post& at(int seat) const;
+  std::span<Post> posts() const;
+};
 
 /// A place in a list of posts; see List.
 struct Links {
@@ -30,57 +43,72 @@ struct Split {
   bool small = true;         // not worth taking over, unless its rank is busy elsewhere
 };
 
-/// What others read on the way of a small call are the first two cache lines: the first moves to
-/// them when the rank comes, the second when its share is done.
-struct alignas(64) Post {
+/// What a rank tells the others about its call.
+struct CallHead {
   struct Range {
     const std::byte* send;
     std::byte* recv;
     std::int64_t count;  // elements of the operand
   };
 
-  // The call, good for others once `here` is the lap of its segment.
-  std::atomic<std::uint32_t> here{0};
   std::uint32_t size = 0;  // members
   int peer = 0;
   Kind kind = Kind::barrier;
   Reduce reduce = Reduce::sum;
   DType dtype = DType::f32;
   std::int64_t channel = 0;
-  double came_at = 0;
   const Range* ranges = nullptr;
   Range only{};  // where there is one member
+};
 
-  // The share of this seat. Whoever takes a chunk adds to `taken` before and to `done` after.
+/// What others read on the way of a small call are the first two cache lines: the first moves to
+/// them when the rank comes, the second when its share is done. Those who wait look at a line all
+/// the time, and each look takes it away from who is to write there; so a line is written at one
+/// go, and what was written in an earlier lap is not reset but told apart by its lap.
+struct alignas(64) Post : CallHead {
+  // The head is good for others once this is the lap of its segment.
+  std::atomic<std::uint32_t> here{0};
+
+  // The share of this seat. Whoever takes a chunk counts it in `taken` before and in `done` after,
+  // both in the lower half of the word, behind the lap.
   static constexpr std::uint32_t dropped = 1 << 16;  // in `done`: taken, but not carried out
-  alignas(64) std::atomic<std::uint32_t> taken{0};
-  std::atomic<std::uint32_t> done{0};
+  alignas(64) std::atomic<std::uint64_t> taken{0};
+  std::atomic<std::uint64_t> done{0};
   std::atomic<double> done_at{0};
+  double came_at = 0;
+  std::uint32_t touched = 0;  // see publish()
 
-  // The rest of the call.
-  alignas(64) Round* round = nullptr;
+  // Of the rank alone, but for `round`.
+  alignas(64) Round round;
   int seat = 0;  // index in the lane
   std::uint32_t lap = 0;
-  std::vector<Range> several;
-  std::vector<std::int64_t> rows;  // all_to_all, by member: elements of a row, rows sent, received
-  std::vector<std::unique_ptr<std::byte[]>> copies;  // of operands that results overlap
-  std::string name;
-
-  // Of the rank alone.
+  int seen = 0;      // seats that are here, all in front of this one
+  int finished = 0;  // seats whose share is done, all in front of this one
+  bool met = false;  // all are here and agree
+  bool settled = false;
+  bool heavy = false;    // some of the lists below are in use
+  std::size_t left = 0;  // in the first round of a segment: rounds of it that the rank has left
   ProcessGroup* owner = nullptr;
   Links in_flight, unsettled;
-  std::size_t left = 0;  // in the first round of a segment: rounds of it that the rank has left
-  int seen = 0;          // seats that are here, all in front of this one
-  int finished = 0;      // seats whose share is done, all in front of this one
-  bool met = false;      // all are here and agree, and `split` is known
-  bool settled = false;
   Split split;
   Transfer transfer;
 
+  // The rest of the call.
+  std::string name;
+  std::vector<Range> several;
+  std::vector<std::int64_t> rows;  // all_to_all, by member: elements of a row, rows sent, received
+  std::vector<std::unique_ptr<std::byte[]>> copies;  // of operands that results overlap
+
   std::span<const Range> members() const { return {ranges, size}; }
-  /// Takes over a call of a rank with this seat, in a group of `seats`; refuses one that makes no
-  /// sense.
-  void fill(const Call& call, int seats);
+  /// Takes over a call of a rank with this seat, in a group of `seats`, but for its head, which it
+  /// returns; refuses one that makes no sense.
+  CallHead fill(const Call& call, int seats);
+  /// From now on the rank is here.
+  void publish(const CallHead& head) {
+    static_cast<CallHead&>(*this) = head;
+    here.store(lap, std::memory_order_release);
+    touched = lap;  // fetches the line to write to while the others come
+  }
   /// Of an all_to_all, by rank: rows of a member that go there, or come from there.
   std::span<const std::int64_t> rows_of(std::size_t member, bool received) const;
   std::int64_t row(std::size_t member) const { return rows[member * rows.size() / size]; }
@@ -88,6 +116,9 @@ struct alignas(64) Post {
   /// `all_reduce of 64 f32`.
   std::string text() const;
 };
+
+inline Post& Round::at(int seat) const { return first[seat]; }
+inline std::span<Post> Round::posts() const { return {first, static_cast<std::size_t>(seats)}; }
 
 /// A list of posts through one of their Links; adding and removing is O(1).
 template <Links Post::*links>

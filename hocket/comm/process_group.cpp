@@ -18,11 +18,7 @@ std::string_view name(Reduce reduce) {
 }
 
 bool Work::test() {
-  if (ticket_ == nullptr) return true;
-  if (auto done = group_->finish(ticket_, 0)) {
-    transfer_ = *done;
-    ticket_ = nullptr;
-  }
+  if (ticket_ != nullptr && group_->finish(ticket_, 0, transfer_)) ticket_ = nullptr;
   return ticket_ == nullptr;
 }
 
@@ -32,7 +28,7 @@ void Work::wait() {
 
 void Work::wait(double seconds) {
   if (ticket_ == nullptr) return;
-  transfer_ = group_->finish(ticket_, std::max(seconds, 1e-9)).value();
+  group_->finish(ticket_, std::max(seconds, 1e-9), transfer_);
   ticket_ = nullptr;
 }
 

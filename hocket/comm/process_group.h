@@ -2,7 +2,6 @@
 // Bytes between ranks: what one rank of a group can start, and how it learns that it is done.
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -111,9 +110,9 @@ class ProcessGroup {
 
  protected:
   friend class Work;
-  /// Waits at most `seconds` and throws when they are over; nothing when not done and `seconds` is
-  /// 0. A ticket is used up by its transfer.
-  virtual std::optional<Transfer> finish(void* ticket, double seconds) = 0;
+  /// Waits at most `seconds` and throws when they are over; false when not done and `seconds` is 0.
+  /// Otherwise the ticket is used up, and `transfer` is set where there are times.
+  virtual bool finish(void* ticket, double seconds, Transfer& transfer) = 0;
 };
 
 }  // namespace hocket::comm

@@ -13,70 +13,79 @@ constexpr std::int64_t chunk_bytes = 1 << 20;  // so that ranks share evenly whe
 constexpr std::int64_t most_chunks = 32;       // of one seat
 constexpr std::int64_t unit_alignment = 64;    // elements: no two chunks write to one cache line
 
-std::int64_t portion(std::int64_t units, std::int64_t parts, std::int64_t alignment) {
-  std::int64_t step = parts * alignment;
-  return (units + step - 1) / step * alignment;
+/// What each of `parts` gets of `units`, in whole runs of `unit_alignment`.
+std::int64_t portion(std::int64_t units, int parts) {
+  auto runs = static_cast<std::uint64_t>(units + unit_alignment - 1) / unit_alignment;
+  auto some = static_cast<std::uint64_t>(parts);
+  // A short division takes a fraction of the time of a long one.
+  std::uint64_t each = runs < 1U << 31 ? static_cast<std::uint32_t>(runs + some - 1) /
+                                             static_cast<std::uint32_t>(parts)
+                                       : (runs + some - 1) / some;
+  return static_cast<std::int64_t>(each) * unit_alignment;
 }
 
 }  // namespace
 
-Split split_of(const Round& round) {
-  const Post& any = round.at(0);
-  Split split;
-  if (any.kind == Kind::all_to_all) {  // a share is what one rank gets
-    std::int64_t most = 0;
-    for (const Post& p : round.posts) most = std::max(most, p.bytes());
-    return {most > 0 ? round.seats() : 0, 1, 1, 1, most <= small_bytes};
-  }
-  for (const auto& m : any.members()) split.units += m.count;
-  if (any.kind == Kind::all_gather) split.units *= round.seats();
-  split.share = split.chunk = portion(split.units, round.seats(), unit_alignment);
-  split.chunks = 1;
-  std::int64_t unit = hocket::bytes(any.dtype);
+Split split_of(const Post& p) {
+  int seats = p.round.seats;
+  std::int64_t unit = hocket::bytes(p.dtype), units = 0;
+  for (const auto& m : p.members()) units += m.count;
+  if (p.kind == Kind::all_to_all) return {seats, 1, 1, 1, units * unit <= small_bytes};
+  if (p.kind == Kind::all_gather) units *= seats;
+  Split split{.units = units, .share = portion(units, seats), .chunks = 1};
+  split.chunk = split.share;
   split.small = split.units * unit <= small_bytes;
   if (std::int64_t wanted = split.share * unit / chunk_bytes; wanted > 1) {
     split.chunks = static_cast<std::uint32_t>(std::min(wanted, most_chunks));
-    split.chunk = portion(split.share, split.chunks, unit_alignment);
+    split.chunk = portion(split.share, static_cast<int>(split.chunks));
   }
   return split;
 }
 
 bool help(const Post& p, int seat, const std::atomic<bool>& failed, bool timed) {
-  Post& owner = p.round->at(seat);
+  Post& owner = p.round.at(seat);
   const Split& split = p.split;
+  const std::uint64_t lap = std::uint64_t{p.lap} << 32;
+  auto finish = [&](std::uint32_t by) {
+    std::uint64_t done = owner.done.load();
+    while (!owner.done.compare_exchange_weak(done, lap + counted(done, p.lap) + by)) {
+    }
+  };
   bool helped = false;
   std::uint32_t all = due(split, seat);
-  for (std::uint32_t taken = all == 0 ? 0 : owner.taken.load(); taken < all;) {
-    if (!owner.taken.compare_exchange_weak(taken, taken + 1)) continue;
+  for (std::uint64_t word = all == 0 ? 0 : owner.taken.load(); counted(word, p.lap) < all;) {
+    std::uint32_t taken = counted(word, p.lap);
+    if (!owner.taken.compare_exchange_weak(word, lap + taken + 1)) continue;
     // After the chunk is known to be taken: see withdraw().
     if (failed.load()) {
-      owner.done.fetch_add(Post::dropped);
+      finish(Post::dropped);
       return false;
     }
     std::int64_t begin = seat * split.share, end = std::min(begin + split.share, split.units);
     std::int64_t first = begin + taken * split.chunk, last = std::min(first + split.chunk, end);
-    if (first < last) exchange(*p.round, first, last);
+    if (first < last) exchange(p.round, first, last);
     if (timed) owner.done_at.store(now(), std::memory_order_relaxed);
     if (all == 1)  // who took the only one writes alone
-      owner.done.store(1, std::memory_order_release);
+      owner.done.store(lap + 1, std::memory_order_release);
     else
-      owner.done.fetch_add(1);
+      finish(1);
     helped = true;
-    ++taken;
+    word = lap + taken + 1;
   }
   return helped;
 }
 
 void withdraw(const Post& p) {
   // Whoever takes a chunk after this has looked sees the failure, and leaves the chunk alone.
-  for (int seat = 0; seat < p.round->seats(); ++seat) {
-    Post& other = p.round->at(seat);
+  for (int seat = 0; seat < p.round.seats; ++seat) {
+    Post& other = p.round.at(seat);
     if (!is_here(p, seat)) continue;  // it has taken nothing, and nobody has taken from it
     auto over = [&] {
-      std::uint32_t done = other.done.load();
+      std::uint32_t done = counted(other.done.load(), p.lap);
       return done % Post::dropped + done / Post::dropped;
     };
-    for (std::uint32_t taken = other.taken.load(); over() < taken;) std::this_thread::yield();
+    std::uint32_t taken = counted(other.taken.load(), p.lap);
+    while (over() < taken) std::this_thread::yield();
   }
 }
 

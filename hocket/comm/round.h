@@ -1,5 +1,5 @@
 #pragma once
-// One meeting of the ranks of a lane: who is here, what work that makes, and what of it is done.
+// What happens in a round: who is here, what work that makes, and what of it is done.
 
 #include <string>
 
@@ -7,42 +7,34 @@
 
 namespace hocket::comm {
 
-struct Lane;
-struct Segment;
-
-/// Every rank follows the round by itself, from the flags of all seats: there is no word that two
-/// ranks write while things go well.
-struct Round {
-  Lane* lane = nullptr;
-  Segment* segment = nullptr;
-  std::span<Post> posts = {};  // by seat
-
-  int seats() const { return static_cast<int>(posts.size()); }
-  Post& at(int seat) const { return posts[static_cast<std::size_t>(seat)]; }
-};
-
 inline bool is_here(const Post& p, int seat) {
-  return p.round->at(seat).here.load(std::memory_order_acquire) == p.lap;
+  return p.round.at(seat).here.load(std::memory_order_acquire) == p.lap;
 }
 
 /// Whether all seats are taken, as seen from the post of one; amortised O(1).
 inline bool all_here(Post& p) {
-  while (p.seen < p.round->seats() && is_here(p, p.seen)) ++p.seen;
-  return p.seen == p.round->seats();
+  while (p.seen < p.round.seats && is_here(p, p.seen)) ++p.seen;
+  return p.seen == p.round.seats;
 }
 
-/// How to cut the work of a round in which all are here and agree.
-Split split_of(const Round& round);
+/// How to cut the work of the round of `p`, if all agree with it.
+Split split_of(const Post& p);
 /// Chunks in the share of `seat`: all or, when its share is empty, none.
 inline std::uint32_t due(const Split& split, int seat) {
   return seat * split.share < split.units ? split.chunks : 0;
 }
+/// What `word` counts in this lap, see Post::taken.
+inline std::uint32_t counted(std::uint64_t word, std::uint32_t lap) {
+  return word >> 32 == lap ? static_cast<std::uint32_t>(word) : 0;
+}
 /// Whether all work is done, as seen from the post of one that has met; amortised O(1).
 inline bool complete(Post& p) {
-  while (p.finished < p.round->seats() &&
-         p.round->at(p.finished).done.load(std::memory_order_acquire) == due(p.split, p.finished))
-    ++p.finished;
-  return p.finished == p.round->seats();
+  auto over = [&](int seat) {
+    std::uint64_t done = p.round.at(seat).done.load(std::memory_order_acquire);
+    return counted(done, p.lap) == due(p.split, seat);
+  };
+  while (p.finished < p.round.seats && over(p.finished)) ++p.finished;
+  return p.finished == p.round.seats;
 }
 
 /// Takes and does the chunks of a seat's share that nobody has taken; true when there were any.
@@ -52,6 +44,12 @@ bool help(const Post& p, int seat, const std::atomic<bool>& failed, bool timed);
 /// the time of one chunk.
 void withdraw(const Post& p);
 
+/// Whether two calls are alike in all that could matter; false where one has to look closer.
+inline bool clearly_agree(const CallHead& a, const CallHead& b) {
+  return a.kind == b.kind && a.reduce == b.reduce && a.dtype == b.dtype && a.peer == b.peer &&
+         a.channel == b.channel && a.size == 1 && b.size == 1 && a.only.count == b.only.count &&
+         a.kind != Kind::all_to_all;
+}
 /// What the call of `p` and that of `seat`, which is here, disagree on; or "".
 std::string disagreement(const Post& p, int seat);
 /// `%h = all_reduce on channel 3 of group "dp"`.

@@ -44,12 +44,6 @@ std::shared_ptr<Group> World::group(const std::string& name, const std::vector<i
   return found;
 }
 
-void World::ring(const Lane& lane, int but) {
-  fence.before_ringing();
-  for (std::size_t i = 0; i < lane.ranks.size(); ++i)
-    if (static_cast<int>(i) != but) ranks[static_cast<std::size_t>(lane.ranks[i])]->bell.ring();
-}
-
 void World::fail(int rank, const std::string& cause) {
   fail_with(rank, fmt::format("rank {} failed: {}", rank, cause));
 }

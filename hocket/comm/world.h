@@ -52,7 +52,11 @@ struct World {
   std::atomic<bool> failed{false};
 
   std::shared_ptr<Group> group(const std::string& name, const std::vector<int>& of);
-  void ring(const Lane& lane, int but);
+  void ring(const Lane& lane, int but) {
+    fence.before_ringing();
+    for (std::size_t i = 0; i < lane.ranks.size(); ++i)
+      if (static_cast<int>(i) != but) ranks[static_cast<std::size_t>(lane.ranks[i])]->bell.ring();
+  }
 
   /// The first one counts. `fail` says `rank 1 failed: ...`.
   void fail(int rank, const std::string& cause);
