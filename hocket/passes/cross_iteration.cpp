@@ -11,6 +11,7 @@
 #include "hocket/base/error.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/rotate.h"
+#include "hocket/ops/ops.h"
 #include "hocket/ops/work.h"
 #include "hocket/passes/collectives.h"
 #include "hocket/passes/gradient_shares.h"
@@ -96,15 +97,23 @@ struct Plan {
 struct Places {
   std::vector<std::uint32_t> position;
   std::vector<const Share*> share;
+  std::uint32_t end = 0;  // of the ruler
 };
+
+/// What passes a ring, but for a factor that all collectives of a group have.
+std::int64_t wire_bytes(const Graph& g, NodeId collective) {
+  std::int64_t in = 0, out = 0;
+  for (Value v : g[collective].inputs) in += g.type(v).bytes();
+  for (Value v : g.results(collective)) out += g.type(v).bytes();
+  return std::max(in, out) * (g[collective].op == &ops::all_reduce ? 2 : 1);
+}
 
 BucketPlace place_of(const Graph& g, const Share& s, const Places& at) {
   const auto& position = at.position;
   BucketPlace place{.start = position[s.collectives.back().index]};
   place.needed = position[s.collectives.front().index];  // there the bytes are used again
   place.update = position[s.nodes.back().index];
-  for (NodeId n : s.collectives)
-    for (Value v : g[n].inputs) place.bytes += g.type(v).bytes();
+  for (NodeId n : s.collectives) place.bytes += wire_bytes(g, n);
   place.startable = s.collectives.size() == 1 && !g[s.collectives[0]].op->effect;
   for (NodeId n : s.nodes)
     if (g[n].op->waits && position[n.index] > place.start)
@@ -113,6 +122,21 @@ BucketPlace place_of(const Graph& g, const Share& s, const Places& at) {
     for (Use use : g.uses(state))
       if (use.node != g.return_node() && at.share[use.node.index] != &s)
         place.needed = std::min(place.needed, position[use.node.index]);
+  return place;
+}
+
+/// A collective that moves with no share.
+BucketPlace fixed_place(const Graph& g, NodeId collective, const Places& at) {
+  std::uint32_t start = at.position[collective.index];
+  BucketPlace place{.start = start,
+                    .update = at.end - 1,
+                    .needed = start,
+                    .bytes = wire_bytes(g, collective),
+                    .fixed = true};
+  for (Value v : g.results(collective))
+    for (Use use : g.uses(v))
+      if (use.node != g.return_node())
+        place.update = std::min(place.update, at.position[use.node.index]);
   return place;
 }
 
@@ -154,7 +178,7 @@ Plan plan_graph(Graph& g, const ChooseDelayed& choose) {
       plan.shares.push_back(std::move(share));
   }
   Places at{std::vector<std::uint32_t>(g.node_bound()), std::vector<const Share*>(g.node_bound())};
-  std::uint32_t length = lay_out(g, at.position);
+  std::uint32_t length = at.end = lay_out(g, at.position);
   for (const Share& share : plan.shares)
     for (NodeId n : share.nodes) at.share[n.index] = &share;
   std::vector<BucketPlace> places;
@@ -165,6 +189,11 @@ Plan plan_graph(Graph& g, const ChooseDelayed& choose) {
     places.back().startable &= own.owns(g[share.collectives[0]]);
     plan.needed.push_back(places.back().needed);
   }
+  std::vector<bool> moves(g.node_bound());
+  for (const Share& share : plan.shares)
+    for (NodeId n : share.collectives) moves[n.index] = true;
+  for (NodeId n : std::as_const(g).nodes())
+    if (g[n].op->starts && !moves[n.index]) places.push_back(fixed_place(g, n, at));
   plan.delays = choose(places, length);
   for (std::size_t i = 0; i < plan.shares.size(); ++i)
     if (plan.delays[i] == Delay::start && !places[i].startable) plan.delays[i] = Delay::wait;
@@ -346,7 +375,7 @@ void cross_iteration(Program& program, const CrossIteration& options, const Choo
 
 void cross_iteration(Program& program, const CrossIteration& options) {
   auto all = [](std::span<const BucketPlace> buckets, std::uint32_t) {
-    return std::vector<Delay>(buckets.size(), Delay::wait);
+    return std::vector<Delay>(buckets.size(), Delay::wait);  // of fixed ones it does not matter
   };
   cross_iteration(program, options, options.delay == "all" ? ChooseDelayed(all) : choose_delayed);
 }

@@ -52,6 +52,10 @@ void delay_at_random(Random& random, Program& program) {
   cross_iteration(program, {}, [&](std::span<const BucketPlace> buckets, std::uint32_t length) {
     std::vector<Delay> delays;
     for (const BucketPlace& b : buckets) {
+      if (b.fixed) {
+        delays.push_back(Delay::none);
+        continue;
+      }
       if (b.start >= length || b.update >= length || b.needed > b.start || b.update < b.start)
         fail("a bucket of {} nodes: start {}, update {}, needed {}", length, b.start, b.update,
              b.needed);

@@ -30,14 +30,37 @@ TEST(ChooseDelayed, WaitsLaterForWhatArrivesBehindItsUpdate) {
 
 TEST(ChooseDelayed, StartsLaterWhatIsNeededLast) {
   std::vector<BucketPlace> buckets = {
-      {.start = 40, .update = 90, .needed = 30, .bytes = 4, .startable = true},
-      {.start = 60, .update = 90, .needed = 20, .bytes = 8, .startable = true},
-      {.start = 80, .update = 90, .needed = 10, .bytes = 12, .startable = true}};
-  // The second would not have come when it is needed.
-  EXPECT_EQ(choose_delayed(buckets, 100), (Delays{start, wait, wait}));
+      {.start = 40, .update = 95, .needed = 50, .bytes = 50, .startable = true},
+      {.start = 60, .update = 95, .needed = 20, .bytes = 30, .startable = true},
+      {.start = 80, .update = 95, .needed = 5, .bytes = 20, .startable = true}};
+  // As they are, the last one arrives at 140, 35 behind its reader. Without the first it arrives at
+  // 110, and the first itself, at 160, is 5 late again; without the second, too, two are late.
+  EXPECT_EQ(choose_delayed(buckets, 100), (Delays{start, none, wait}));
   // Where all fits behind the first start, nothing starts later.
   buckets[0].start = 0;
-  EXPECT_EQ(choose_delayed(buckets, 100)[0], none);
+  EXPECT_EQ(choose_delayed(buckets, 100), (Delays{none, none, wait}));
+}
+
+TEST(ChooseDelayed, LeavesOtherCollectivesAloneButCountsTheirTime) {
+  std::vector<BucketPlace> buckets = {
+      {.start = 60, .update = 95, .needed = 50, .bytes = 30, .startable = true},
+      {.start = 20, .update = 95, .needed = 20, .bytes = 70, .fixed = true}};
+  EXPECT_EQ(choose_delayed(buckets, 100), (Delays{wait, none}));  // it starts at 90
+  buckets[1].start = 0;                                           // at 70, and still too late
+  EXPECT_EQ(choose_delayed(buckets, 100), (Delays{wait, none}));
+  buckets[0].bytes = 10;  // then it starts at 87 and ends at 100
+  buckets[0].update = 100;
+  EXPECT_EQ(choose_delayed(buckets, 100), (Delays{none, none}));
+}
+
+// Shards are gathered behind all updates: all that is left to choose is their order.
+TEST(ChooseDelayed, GathersFirstWhatIsNeededFirst) {
+  std::vector<BucketPlace> buckets = {
+      {.start = 91, .update = 96, .needed = 60, .bytes = 10, .startable = true},
+      {.start = 92, .update = 97, .needed = 30, .bytes = 10, .startable = true},
+      {.start = 93, .update = 98, .needed = 1, .bytes = 10, .startable = true},
+      {.start = 50, .update = 90, .needed = 50, .bytes = 30, .fixed = true}};
+  EXPECT_EQ(choose_delayed(buckets, 100), (Delays{start, start, none, none}));
 }
 
 TEST(ChooseDelayed, KeepsWhatIsNeededAtOnce) {
