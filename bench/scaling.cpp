@@ -258,6 +258,14 @@ struct Row {
   double spread = 0;            // the largest
   int noisy = 0;                // sizes without enough quiet samples
   std::optional<double> over_all, when_large;
+
+  void fit(std::span<const Size> at) {
+    over_all = exponent(at, seconds, 0);
+    when_large = exponent(at, seconds, large);
+  }
+  bool passes() const {
+    return over_all <= most_over_all && (!when_large || when_large <= most_when_large);
+  }
 };
 
 void print_rows(const Options& options, std::span<const Row> rows) {
@@ -276,6 +284,31 @@ void print_rows(const Options& options, std::span<const Row> rows) {
   }
 }
 
+/// Times all operations of the list at all sizes, in turn.
+std::vector<Row> measure_rows(const Family& family, const Options& options,
+                              std::span<const Operation> list, std::span<const Case> cases) {
+  std::vector<Variant> variants;
+  for (const Operation& operation : list)
+    for (const Case& c : cases)
+      variants.push_back({fmt::format("{} {}", operation.name, c.size.name),
+                          [&] { return sample(operation, c); }, c.size.samples});
+  std::vector<Measured> measured = measure(
+      variants, {.patience = 6, .sentinel_seconds = 0.01, .progress = std::string(family.name)});
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    Row row{.name = std::string(list[i].name)};
+    for (std::size_t k = 0; k < cases.size(); ++k) {
+      const Measured& m = measured[i * cases.size() + k];
+      row.seconds.push_back(m.median);
+      row.spread = std::max(row.spread, m.spread);
+      row.noisy += m.guarded ? 0 : 1;
+    }
+    row.fit(options.sizes());
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 /// Runs every operation once at every size, the largest first and alone, so that the peak is its
 /// own. Drops what refuses this family. Returns the peak.
 double warm_up(const Family& family, const Options& options, std::vector<Operation>& list,
@@ -286,6 +319,7 @@ double warm_up(const Family& family, const Options& options, std::vector<Operati
     std::erase_if(list, [&](const Operation& operation) {
       show_progress(fmt::format("{} {}: {}", family.name, c.size.name, operation.name));
       try {
+        malloc_trim(0);  // what the one before has left is not this one's
         operation.seconds(c);
         return false;
       } catch (const Error& e) {
@@ -313,7 +347,7 @@ int run_family(const Family& family, const Options& options) {
   fmt::print("\n{}: {}\n", family.name, family.doc);
   PassTable table = standard_passes();
   std::vector<Operation> list = operations(table, family);
-  std::erase_if(list, [&](const Operation& operation) {
+  auto left_out = std::erase_if(list, [&](const Operation& operation) {
     return fmt::format("{} {}", family.name, operation.name).find(options.only) ==
            std::string::npos;
   });
@@ -326,26 +360,20 @@ int run_family(const Family& family, const Options& options) {
   double peak = warm_up(family, options, list, cases, ballast);
   check_operations(cases.front());
 
-  std::vector<Variant> variants;
-  for (const Operation& operation : list)
-    for (const Case& c : cases)
-      variants.push_back({fmt::format("{} {}", operation.name, c.size.name),
-                          [&] { return sample(operation, c); }, c.size.samples});
-  std::vector<Measured> measured = measure(
-      variants, {.patience = 6, .sentinel_seconds = 0.01, .progress = std::string(family.name)});
-
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    Row row{.name = list[i].name};
-    for (std::size_t k = 0; k < cases.size(); ++k) {
-      const Measured& m = measured[i * cases.size() + k];
-      row.seconds.push_back(m.median);
-      row.spread = std::max(row.spread, m.spread);
-      row.noisy += m.guarded ? 0 : 1;
+  std::vector<Row> rows = measure_rows(family, options, list, cases);
+  // A disturbance only ever adds time. So what misses a bar on a machine that is not quiet is
+  // measured again, and of each size the better one counts.
+  for (int again = 0; again < 2; ++again) {
+    std::vector<Operation> missed;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (rows[i].noisy > 0 && !rows[i].passes()) missed.push_back(list[i]);
+    if (missed.empty()) break;
+    for (const Row& better : measure_rows(family, options, missed, cases)) {
+      Row& row = *std::ranges::find(rows, better.name, &Row::name);
+      for (std::size_t k = 0; k < row.seconds.size(); ++k)
+        row.seconds[k] = std::min(row.seconds[k], better.seconds[k]);
+      row.fit(options.sizes());
     }
-    row.over_all = exponent(options.sizes(), row.seconds, 0);
-    row.when_large = exponent(options.sizes(), row.seconds, large);
-    rows.push_back(std::move(row));
   }
   print_rows(options, rows);
 
@@ -359,7 +387,7 @@ int run_family(const Family& family, const Options& options) {
                   fmt::format("exponent {:.2f} from 100K", *row.when_large),
                   fmt::format("at most {}", most_when_large));
   }
-  if (!options.quick && options.only.empty())
+  if (!options.quick && left_out == 0)
     bars.expect(peak < most_bytes, fmt::format("{} memory", family.name),
                 fmt::format("{:.2f} GB for 1M nodes", peak * 1e-9),
                 fmt::format("under {:.0f} GB", most_bytes * 1e-9));
