@@ -299,9 +299,9 @@ struct Story {
   std::uint64_t seed;
   int ranks, calls, culprit, at;
   Fault fault;
-  /// Some have a link, on which a large transfer takes a tenth of a second.
+  /// Some have a link, on which a large transfer takes a hundredth of a second.
   std::optional<Link> link() const {
-    return mix(seed + 5) % 3 == 0 ? std::optional(Link{8e6, 1e-4}) : std::nullopt;
+    return mix(seed + 5) % 3 == 0 ? std::optional(Link{80e6, 1e-4}) : std::nullopt;
   }
   /// Stops after it has started call `at`, not before.
   bool between() const { return mix(seed + 6) % 2 == 0; }
