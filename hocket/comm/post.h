@@ -76,7 +76,6 @@ struct alignas(64) Post : CallHead {
   std::atomic<std::uint64_t> done{0};
   std::atomic<double> done_at{0};
   double came_at = 0;
-  std::uint32_t touched = 0;  // see publish()
 
   // Of the rank alone, but for `round`.
   alignas(64) Round round;
@@ -107,7 +106,6 @@ struct alignas(64) Post : CallHead {
   void publish(const CallHead& head) {
     static_cast<CallHead&>(*this) = head;
     here.store(lap, std::memory_order_release);
-    touched = lap;  // fetches the line to write to while the others come
   }
   /// Of an all_to_all, by rank: rows of a member that go there, or come from there.
   std::span<const std::int64_t> rows_of(std::size_t member, bool received) const;

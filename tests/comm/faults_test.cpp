@@ -395,8 +395,6 @@ std::string tell(const Story& story) {
              std::string::npos);
     std::string time = fmt::format(" {:.4g} s", deadline);
     bool why = has("struck") || has("did not come within" + time) || has(" left");
-    // A slow link passes the deadline by itself.
-    if (story.link() && has("all ranks came, but it took over" + time) && collective) continue;
     if (!collective || !names || !why) return fmt::format("rank {} was told '{}'", rank, m);
   }
   return "";
