@@ -19,17 +19,11 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/families.h"
 #include "bench/measure.h"
+#include "bench/operations.h"
 #include "bench/sentinel.h"
 #include "hocket/base/error.h"
-#include "hocket/ir/parse.h"
-#include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
-#include "hocket/iter/phases.h"
-#include "hocket/iter/rotate.h"
-#include "hocket/iter/seams.h"
-#include "hocket/ops/ops.h"
 #include "hocket/passes/runner.h"
 
 namespace hocket::bench {
@@ -61,146 +55,6 @@ struct Options {
   std::span<const Size> sizes() const { return std::span(bench::sizes).first(quick ? 3 : 5); }
 };
 
-/// One graph, and its text for the parser.
-struct Case {
-  const Family* family;
-  Size size;
-  Graph graph;
-  std::string text;
-  std::span<char> ballast;  // larger than the caches, when they are to be emptied
-};
-
-Case make_case(const Family& family, const Size& size, std::span<char> ballast) {
-  Case c{&family, size, family.make(size.nodes), {}, ballast};
-  if (c.graph.size() != size.nodes)
-    internal_fail("{}: found {} nodes, wanted {}", family.name, c.graph.size(), size.nodes);
-  c.text = to_text(c.graph);
-  return c;
-}
-
-/// Seconds of a call, without the destruction of what it returns. CPU time, because a long call is
-/// interrupted more often than a short one, and that is no matter of its size.
-template <class F>
-double seconds_of(const Case& c, F f) {
-  for (std::size_t i = 0; i < c.ballast.size(); i += 64) ++c.ballast[i];
-  double start = thread_seconds();
-  [[maybe_unused]] auto result = f();
-  return thread_seconds() - start;
-}
-
-// ---- operations
-
-/// Moves every fourth node or so as far as it may go: behind the last of its operands or before the
-/// first of its readers.
-std::size_t move_a_quarter(Graph& g) {
-  std::uint64_t state = 1;
-  std::size_t moved = 0;
-  for (std::uint32_t i = 2; i < g.node_bound(); ++i) {
-    state = state * 6364136223846793005 + 1442695040888963407;
-    NodeId n{i};
-    if (state >> 62 != 0 || !g.contains(n) || g.is_input(n)) continue;
-    if (state >> 61 & 1) {
-      NodeId last;
-      for (Value v : g[n].inputs)
-        if (NodeId from = g.node(v); !last || g.before(last, from)) last = from;
-      if (last) g.move_after(n, last);
-    } else if (NodeId reader = g.first_user(n)) {
-      g.move_before(n, reader);
-    }
-    ++moved;
-  }
-  return moved;
-}
-
-/// Lets every wait and what depends on it run in the next iteration, as far as the optimizer goes.
-std::size_t rotate_updates(Graph& g) {
-  std::vector<char> late(g.value_bound());
-  std::vector<NodeId> nodes;
-  for (NodeId n : std::as_const(g).nodes()) {
-    bool moves = g[n].op->waits ||
-                 std::ranges::any_of(g[n].inputs, [&](Value v) { return late[v.index] != 0; });
-    if (!moves) continue;
-    nodes.push_back(n);
-    for (Value v : g.results(n)) late[v.index] = 1;
-  }
-  rotate(g, nodes);
-  return nodes.size();
-}
-
-/// Prologue, steady and drain, one after the other, so that memory is that of one.
-std::size_t derive_phases(const Graph& g) {
-  LoopShape shape = loop_shape(g);
-  std::size_t nodes = 0;
-  for (Window w : {step_window(shape, 0), step_window(shape, 1), drain_window(shape, 2, 1)})
-    nodes += phase(g, w).size();
-  return nodes;
-}
-
-/// Applies what a pass needs before it can run.
-void prepare(Program& program, const PassTable& table, const Pass& pass) {
-  for (const std::string& need : pass.needs) {
-    if (std::ranges::find(program.applied, need) != program.applied.end()) continue;
-    prepare(program, table, table.find(need));
-    run_pass(program, table, {need, {}});
-  }
-}
-
-struct Operation {
-  std::string name;
-  std::function<double(const Case&)> seconds;  // of doing it once, on a copy where it edits
-};
-
-/// What is measured. Every pass of the house is in it by itself, with every word that an option of
-/// it lists.
-std::vector<Operation> operations(const PassTable& table, const Family& family) {
-  std::vector<Operation> list = {
-      {"build",
-       [](const Case& c) { return seconds_of(c, [&] { return c.family->make(c.size.nodes); }); }},
-      {"copy", [](const Case& c) { return seconds_of(c, [&] { return Graph(c.graph); }); }},
-      {"print", [](const Case& c) { return seconds_of(c, [&] { return to_text(c.graph); }); }},
-      {"parse",
-       [](const Case& c) { return seconds_of(c, [&] { return parse(c.text, ops::all()); }); }},
-      {"verify", [](const Case& c) { return seconds_of(c, [&] { return verify(c.graph), 0; }); }},
-      {"move 25 %",
-       [](const Case& c) {
-         Graph g = c.graph;
-         return seconds_of(c, [&] { return move_a_quarter(g); });
-       }},
-  };
-  if (family.make == make_layered)
-    list.push_back({"rotate + phases", [](const Case& c) {
-                      Graph g = c.graph;
-                      return seconds_of(c, [&] {
-                        rotate_updates(g);
-                        return derive_phases(g);
-                      });
-                    }});
-  auto add = [&](const Pass& pass, const std::string& name, const OptionTexts& options) {
-    list.push_back(
-        {name, [&table, &pass, options](const Case& c) {
-           Program program{Graph(c.graph)};
-           prepare(program, table, pass);
-           return seconds_of(c, [&] { return run_pass(program, table, {pass.name, options}); });
-         }});
-  };
-  for (const Pass& pass : table.passes()) {
-    add(pass, pass.name, {});
-    for (const OptionRow& option : pass.options)
-      for (const std::string& value : option.values)
-        if (value != option.fallback)
-          add(pass, fmt::format("{} {}", pass.name, value), {{option.name, value}});
-  }
-  // What is small here and passes by default does something with these.
-  for (auto [name, passes] :
-       {std::pair{"bucket cap=4KiB", "bucket-collectives:first=1KiB:cap=4KiB"},
-        std::pair{"split part=128", "split-collectives:part=128"}})
-    list.push_back({name, [&table, call = table.parse(passes)[0]](const Case& c) {
-                      Program program{Graph(c.graph)};
-                      return seconds_of(c, [&] { return run_pass(program, table, call); });
-                    }});
-  return list;
-}
-
 /// A sample of a small graph is the median of several runs.
 double sample(const Operation& operation, const Case& c) {
   constexpr double enough = 0.02;
@@ -212,21 +66,6 @@ double sample(const Operation& operation, const Case& c) {
     total += runs.back();
   } while (total < enough && runs.size() < most);
   return median(std::move(runs));
-}
-
-/// The numbers mean nothing unless the operations do what they say.
-void check_operations(const Case& c) {
-  if (!(parse(c.text, ops::all()) == Program(c.graph)))
-    internal_fail("{}: text does not read back as the same graph", c.family->name);
-  Graph moved = c.graph;
-  move_a_quarter(moved);
-  verify(moved);
-  if (c.family->make != make_layered) return;
-  Graph late = c.graph;
-  if (rotate_updates(late) < late.size() / 10)
-    internal_fail("layered: hardly anything was rotated");
-  verify(late);
-  check_seams(late);
 }
 
 // ---- one family
@@ -289,9 +128,11 @@ std::vector<Row> measure_rows(const Family& family, const Options& options,
                               std::span<const Operation> list, std::span<const Case> cases) {
   std::vector<Variant> variants;
   for (const Operation& operation : list)
-    for (const Case& c : cases)
-      variants.push_back({fmt::format("{} {}", operation.name, c.size.name),
-                          [&] { return sample(operation, c); }, c.size.samples});
+    for (std::size_t k = 0; k < cases.size(); ++k) {
+      const Size& size = options.sizes()[k];
+      variants.push_back({fmt::format("{} {}", operation.name, size.name),
+                          [&, k] { return sample(operation, cases[k]); }, size.samples});
+    }
   std::vector<Measured> measured = measure(
       variants, {.patience = 6, .sentinel_seconds = 0.01, .progress = std::string(family.name)});
   std::vector<Row> rows;
@@ -315,16 +156,17 @@ double warm_up(const Family& family, const Options& options, std::vector<Operati
                std::vector<Case>& cases, std::span<char> ballast) {
   double peak = 0;
   for (std::size_t i = options.sizes().size(); i-- > 0;) {
-    const Case& c = cases.emplace_back(make_case(family, options.sizes()[i], ballast));
+    const Size& size = options.sizes()[i];
+    const Case& c = cases.emplace_back(make_case(family, size.nodes, ballast));
     std::erase_if(list, [&](const Operation& operation) {
-      show_progress(fmt::format("{} {}: {}", family.name, c.size.name, operation.name));
+      show_progress(fmt::format("{} {}: {}", family.name, size.name, operation.name));
       try {
         malloc_trim(0);  // what the one before has left is not this one's
         operation.seconds(c);
         return false;
       } catch (const Error& e) {
         show_progress("");
-        fmt::print("  {}: refused at {} nodes: {}\n", operation.name, c.size.name, e.what());
+        fmt::print("  {}: refused at {} nodes: {}\n", operation.name, size.name, e.what());
         return true;
       }
     });

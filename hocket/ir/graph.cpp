@@ -1,7 +1,6 @@
 #include "hocket/ir/graph.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
@@ -74,6 +73,12 @@ Graph& Graph::operator=(Graph&& o) {  // NOLINT(performance-noexcept-move-constr
 }
 
 Graph::~Graph() = default;
+
+void Graph::set_name(std::string name) {
+  require_identifier(name);
+  save_interface();
+  data_.name = std::move(name);
+}
 
 void Graph::assign(Data data) {
   ++edits_;
@@ -149,183 +154,6 @@ bool Graph::used(NodeId n) const {
     if (!uses(result(n, i)).empty()) return true;
   return false;
 }
-
-// ---- interface
-
-void Graph::save_interface() {
-  ++edits_;
-  if (!undo_ || undo_->replaced || undo_->interface) return;
-  undo_->interface = Interface{data_.name,        data_.world,   data_.ranks,     data_.inputs,
-                               data_.input_index, data_.returns, data_.next_index};
-}
-
-void Graph::set_name(std::string name) {
-  require_identifier(name);
-  save_interface();
-  data_.name = std::move(name);
-}
-
-void Graph::set_world(std::shared_ptr<const World> world) {
-  save_interface();
-  data_.world = std::move(world);
-}
-
-void Graph::set_ranks(std::vector<int> ranks) {
-  save_interface();
-  data_.ranks = std::move(ranks);
-}
-
-Value Graph::add_input(const Type& type, std::string_view name, InputInfo info) {
-  if (!count_elements(type.shape)) fail("input %{}: {} is too large", name, to_text(type));
-  save_interface();
-  NodeId place = first_node();
-  Node node;
-  node.op = &input_op;
-  node.first_result = data_.values.size();
-  node.result_count = 1;
-  NodeId n{data_.nodes.push(std::move(node))};
-  data_.links.push({});
-  link_before(n.index, place.index);
-  Value v{data_.values.size()};
-  data_.values.push(
-      {.type = type, .node = n, .name = data_.names.claim(name, v.index), .uses = {}});
-  data_.input_index.emplace(v, static_cast<std::uint32_t>(data_.inputs.size()));
-  Input input;
-  static_cast<InputInfo&>(input) = std::move(info);
-  input.value = v;
-  data_.inputs.push_back(std::move(input));
-  return v;
-}
-
-void Graph::set_input_info(Value v, InputInfo info) {
-  input(v);
-  save_interface();
-  static_cast<InputInfo&>(data_.inputs[data_.input_index.at(v)]) = std::move(info);
-}
-
-void Graph::erase_input(Value v) {
-  const Input& in = input(v);
-  if (!uses(v).empty() || next(v)) fail("input %{}: cannot be erased, it is still read", name(v));
-  save_interface();
-  data_.inputs.erase(data_.inputs.begin() + (&in - data_.inputs.data()));
-  reindex_inputs();
-  NodeId n = node(v);
-  unlink(n.index);
-  drop_result(v);
-  edit(n) = Node{};
-}
-
-void Graph::erase_inputs(std::span<const Value> inputs) {
-  if (inputs.empty()) return;
-  std::unordered_set<Value> gone(inputs.begin(), inputs.end());
-  for (Value v : inputs) {
-    input(v);
-    if (!uses(v).empty()) fail("input %{}: cannot be erased, it is still read", name(v));
-  }
-  save_interface();
-  // The return is written anew without the next values of those that go.
-  NodeId last = return_node();
-  std::vector<Value> values((*this)[last].inputs.begin(), (*this)[last].inputs.end());
-  for (std::uint32_t i = (*this)[last].inputs.size(); i-- > 0;) remove_use(last, i);
-  edit(last).inputs = {};
-  edit(last).use_positions_ = {};
-  std::vector<Return> kept;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (gone.contains(data_.returns[i].next_of)) continue;
-    kept.push_back(std::move(data_.returns[i]));
-    append_operand(last, values[i]);
-  }
-  data_.returns = std::move(kept);
-  reindex_returns();
-  std::erase_if(data_.inputs, [&](const Input& in) { return gone.contains(in.value); });
-  reindex_inputs();
-  for (Value v : inputs) {
-    NodeId n = node(v);
-    unlink(n.index);
-    drop_result(v);
-    edit(n) = Node{};
-  }
-}
-
-void Graph::reindex_inputs() {
-  data_.input_index.clear();
-  for (std::size_t i = 0; i < data_.inputs.size(); ++i)
-    data_.input_index.emplace(data_.inputs[i].value, static_cast<std::uint32_t>(i));
-}
-
-void Graph::append_operand(NodeId n, Value v) {
-  Node& node = edit(n);
-  node.inputs.push_back(v);
-  node.use_positions_.push_back(0);
-  add_use(v, {n, node.inputs.size() - 1});
-}
-
-/// Operands behind the erased one move up, and so must the records of their uses.
-void Graph::erase_operand(NodeId n, std::uint32_t i) {
-  remove_use(n, i);
-  Node& node = edit(n);
-  node.inputs.erase(node.inputs.begin() + i);
-  node.use_positions_.erase(node.use_positions_.begin() + i);
-  for (; i < node.inputs.size(); ++i)
-    data_.values.edit(node.inputs[i].index).uses[node.use_positions_[i]].operand = i;
-}
-
-void Graph::reindex_returns() {
-  data_.next_index.clear();
-  for (std::size_t i = 0; i < data_.returns.size(); ++i)
-    if (data_.returns[i].next_of)
-      data_.next_index.emplace(data_.returns[i].next_of, static_cast<std::uint32_t>(i));
-}
-
-void Graph::add_output(std::string name, Value v) {
-  require_value(v, "output");
-  save_interface();
-  data_.returns.push_back({std::move(name), {}});
-  append_operand(return_node(), v);
-}
-
-void Graph::erase_output(std::size_t i) {
-  std::size_t seen = 0;
-  for (std::size_t k = 0; k < data_.returns.size(); ++k) {
-    if (data_.returns[k].next_of || seen++ != i) continue;
-    save_interface();
-    data_.returns.erase(data_.returns.begin() + static_cast<std::ptrdiff_t>(k));
-    erase_operand(return_node(), static_cast<std::uint32_t>(k));
-    reindex_returns();
-    return;
-  }
-  internal_fail("there is no output {}", i);
-}
-
-void Graph::set_outputs(std::span<const Value> values) {
-  std::size_t i = 0;
-  for (std::uint32_t k = 0; k < data_.returns.size(); ++k)
-    if (!data_.returns[k].next_of && i < values.size()) set_operand(return_node(), k, values[i++]);
-  if (i != values.size()) internal_fail("values for {} outputs, there are {}", values.size(), i);
-}
-
-void Graph::set_next(Value state, Value next) {
-  require_value(next, "next");
-  if (!input(state).state) fail("next %{}: it is not a state", name(state));
-  auto it = data_.next_index.find(state);
-  if (it != data_.next_index.end()) return set_operand(return_node(), it->second, next);
-  save_interface();
-  data_.next_index.emplace(state, static_cast<std::uint32_t>(data_.returns.size()));
-  data_.returns.push_back({"", state});
-  append_operand(return_node(), next);
-}
-
-void Graph::clear_next(Value state) {
-  auto it = data_.next_index.find(state);
-  if (it == data_.next_index.end()) return;
-  save_interface();
-  std::uint32_t i = it->second;
-  data_.returns.erase(data_.returns.begin() + i);
-  erase_operand(return_node(), i);
-  reindex_returns();
-}
-
-// ---- nodes
 
 void Graph::require(NodeId n, std::string_view what) const {
   if (!contains(n)) internal_fail("{}: node {} is not in graph '{}'", what, n.index, data_.name);

@@ -326,6 +326,7 @@ class Graph {
   void append_operand(NodeId n, Value v);
   void erase_operand(NodeId n, std::uint32_t i);
   void reindex_returns();
+  void erase_input_node(Value v);
   void reindex_inputs();
   void link_before(std::uint32_t n, std::uint32_t place);
   void unlink(std::uint32_t n);

@@ -8,14 +8,21 @@
 #include "hocket/iter/seams.h"
 
 namespace hocket {
+
 Loop::Loop(const Program& program, Executor& executor, std::vector<Named> state)
     : program_(program), executor_(executor), state_(std::move(state)), forwarded_(state_.size()) {
   int world = program.world->ranks();
   if (world > 1 && static_cast<int>(state_.size()) != world)
     fail("state for {}, the program is for {}", count_of(std::ssize(state_), "rank"), world);
+  for (const Graph& g : program.graphs) edits_.push_back(g.edits());
   if (std::ranges::none_of(program.graphs, is_rotated)) return;
   shape_ = loop_shape(program);
   check_seams(program);
+}
+
+void Loop::require_unchanged() const {
+  if (!std::ranges::equal(program_.graphs, edits_, {}, &Graph::edits))
+    fail("the program was edited after its loop was made: drain before, and make a new loop");
 }
 
 const Graph& Loop::body(int rank) const {
@@ -31,12 +38,14 @@ const Program& Loop::phase_for(Window window) {
 
 std::vector<Loop::Produced> Loop::step(std::span<const Named> batch) {
   if (finished_) fail("the loop is finished: no step may follow");
+  require_unchanged();
   if (batch.size() != state_.size())
     fail("a batch for {}, wanted {}", count_of(std::ssize(batch), "rank"), state_.size());
   return kernel_iteration(step_window(shape_, step_), batch);
 }
 
 std::vector<Loop::Produced> Loop::drain() {
+  require_unchanged();
   std::vector<Produced> all;
   std::int64_t steps = step_;
   for (int j = 1; j <= shape_.depth && steps > 0; ++j) {

@@ -25,8 +25,9 @@ class Loop {
   };
 
   /// `state[rank]` is what the first iteration starts from. Program and executor must outlive this,
-  /// and the program is fixed from now on. Copies of a program for one rank are as many ranks as
-  /// there are tables. Error when delays and forwarded state do not fit together.
+  /// and the program is fixed from now on: a step after an edit, such as one more rotation, is an
+  /// error. Copies of a program for one rank are as many ranks as there are tables. Error when
+  /// delays and forwarded state do not fit together.
   Loop(const Program& program, Executor& executor, std::vector<Named> state);
 
   /// One iteration, on a batch for each rank. How many will follow need not be known.
@@ -45,11 +46,13 @@ class Loop {
   std::int64_t peak_bytes() const { return peak_; }
 
  private:
+  void require_unchanged() const;
   const Graph& body(int rank) const;
   const Program& phase_for(Window window);
   std::vector<Produced> kernel_iteration(Window window, std::span<const Named> batch);
 
   const Program& program_;
+  std::vector<std::uint64_t> edits_;  // of the program's graphs, when this was made
   Executor& executor_;
   LoopShape shape_;
   std::map<Window, Program> phases_;

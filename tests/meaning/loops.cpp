@@ -34,10 +34,6 @@ void report(std::uint64_t seed, std::string_view what, const std::string& text) 
   ++failures;
 }
 
-std::size_t below(Random& r, std::size_t n) {
-  return std::uniform_int_distribution<std::size_t>(0, n - 1)(r);
-}
-
 /// Some nodes and, mostly, whoever must move with them because it would read the future.
 std::vector<NodeId> random_nodes(Random& random, const Graph& g, int k) {
   std::vector<char> moved(g.node_bound());

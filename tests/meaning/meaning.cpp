@@ -157,16 +157,13 @@ struct HalfWay : std::runtime_error {
 };
 
 void vandalise(Graph& g, Random& random) {
-  auto below = [&](std::size_t n) {
-    return std::uniform_int_distribution<std::size_t>(0, n - 1)(random);
-  };
-  std::size_t stop = 1 + below(60);
+  std::size_t stop = 1 + below(random, 60);
   for (std::size_t i = 0; i < stop; ++i) {
     std::vector<NodeId> nodes;
     for (NodeId n : std::as_const(g).nodes()) nodes.push_back(n);
     if (nodes.empty()) break;
-    NodeId n = nodes[below(nodes.size())], m = nodes[below(nodes.size())];
-    switch (below(13)) {
+    NodeId n = nodes[below(random, nodes.size())], m = nodes[below(random, nodes.size())];
+    switch (below(random, 13)) {
       case 0:
         g.move_before(n, m);
         break;
@@ -191,13 +188,13 @@ void vandalise(Graph& g, Random& random) {
         if (g[n].result_count > 0) g.rename(g.result(n), "renamed");
         break;
       case 7:
-        g.set_path(n, fmt::format("module.{}", below(5)));
+        g.set_path(n, fmt::format("module.{}", below(random, 5)));
         break;
       case 8:
-        g.set_delay(n, static_cast<int>(below(3)));
+        g.set_delay(n, static_cast<int>(below(random, 3)));
         break;
       case 9:
-        g.add_input({DType::f32, false, {2}}, "extra", {.state = below(2) == 0});
+        g.add_input({DType::f32, false, {2}}, "extra", {.state = below(random, 2) == 0});
         break;
       case 10:
         if (g[n].result_count > 0) g.add_output("", g.result(n));
@@ -210,7 +207,7 @@ void vandalise(Graph& g, Random& random) {
           }
         break;
       default:
-        if (below(6) == 0)
+        if (below(random, 6) == 0)
           g = Graph("other");
         else if (!g.outputs().empty())
           g.erase_output(0);

@@ -32,10 +32,6 @@ void report(std::uint64_t seed, std::string_view what, const std::string& text) 
   ++failures;
 }
 
-std::size_t below(Random& r, std::size_t n) {
-  return std::uniform_int_distribution<std::size_t>(0, n - 1)(r);
-}
-
 /// As it comes, or behind passes that come before it in lists.
 Program prepared(Random& random, const Program& program) {
   constexpr std::string_view before[] = {"none", "default",

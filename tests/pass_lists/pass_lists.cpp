@@ -12,12 +12,11 @@
 
 #include "hocket/driver/run.h"
 #include "support/pass_choices.h"
+#include "support/random.h"
 #include "support/sources.h"
 
 namespace hocket::testing {
 namespace {
-
-using Random = std::mt19937_64;
 
 struct Options {
   std::uint64_t lists = 10, seed = 1;
@@ -26,8 +25,6 @@ struct Options {
 
 constexpr std::int64_t iterations = 2;  // the second reads what the first has left
 constexpr std::size_t most_passes = 8;
-
-std::size_t below(Random& random, std::size_t n) { return random() % n; }
 
 bool among(const std::vector<std::string>& list, const std::string& name) {
   return std::ranges::find(list, name) != list.end();

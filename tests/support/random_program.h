@@ -2,14 +2,12 @@
 // Random programs for tests of meaning, and values to run them on.
 
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include "hocket/ir/program.h"
+#include "support/random.h"
 
 namespace hocket::testing {
-
-using Random = std::mt19937_64;
 
 struct RandomProgram {
   int ranks = 2;
@@ -25,9 +23,8 @@ struct RandomProgram {
 /// without next.
 Program random_program(Random& random, const RandomProgram& options);
 
-/// Values for every input of every rank: equal state on all ranks of a graph,
-/// other inputs per rank. Floats
-/// are drawn from a few values with -0, infinities and NaN among them; integers are 0 or 1.
+/// Values for every input of every rank: equal state on all ranks of a graph, other inputs per rank.
+/// Floats are drawn from a few values with -0, infinities and NaN among them; integers are 0 or 1.
 std::vector<std::vector<Tensor>> random_inputs(Random& random, const Program& program);
 
 }  // namespace hocket::testing

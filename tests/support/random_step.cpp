@@ -9,11 +9,6 @@
 namespace hocket::testing {
 namespace {
 
-std::size_t below(Random& r, std::size_t n) {
-  return std::uniform_int_distribution<std::size_t>(0, n - 1)(r);
-}
-bool chance(Random& r, int percent) { return below(r, 100) < static_cast<std::size_t>(percent); }
-
 /// How some of the parameters are updated.
 struct Setting {
   const Op* op = nullptr;

@@ -129,5 +129,17 @@ TEST(Loop, RefusesWhatDoesNotFit) {
   }
 }
 
+TEST(Loop, IsFixedWhenItIsMade) {
+  Program program = rotated_body();
+  Ranks ranks(program, {});
+  Loop loop(program, ranks, state());
+  (void)loop.step(batch(0));
+  Graph& g = program.graphs[0];
+  NodeId again[] = {g.node(g.find("h"))};
+  rotate(g, again);
+  EXPECT_THROW((void)loop.step(batch(1)), Error);
+  EXPECT_THROW((void)loop.finish(), Error);
+}
+
 }  // namespace
 }  // namespace hocket

@@ -1,0 +1,128 @@
+#pragma once
+// The maker of one random graph: it adds one node after the other, or a few that belong together,
+// and keeps the values that later ones may read.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hocket/ir/graph.h"
+#include "support/random_program.h"
+
+namespace hocket::testing {
+
+/// Mostly plain numbers, at times an infinity or NaN.
+double special_value(Random& random);
+Tensor random_tensor(Random& random, const Type& type, std::size_t integers_below);
+
+class GraphMaker {
+ public:
+  GraphMaker(Random& random, Graph& graph, bool region, std::string group = "world")
+      : random_(random), graph_(graph), region_(region), group_(std::move(group)) {}
+
+  void inputs();
+  /// Some more state, of the types that there are.
+  void loop_inputs();
+  void node();
+  /// Sends some value to the other stage; its type.
+  Type send(std::int64_t to, std::int64_t channel);
+  void receive(std::int64_t from, const Type& type, std::int64_t channel);
+  /// A collective in which ranks with other graphs take part.
+  void meet(const Type& type, std::int64_t channel);
+  void outputs();
+  /// Updates that depend on their state and on what the ranks have in common.
+  void loop_updates();
+
+ private:
+  /// A collective and which of its results were waited for.
+  struct Flight {
+    NodeId start;
+    std::vector<bool> waited;
+  };
+
+  // ---- values that there are
+
+  Type random_type();
+  DType some_float();
+  std::int64_t dim_of(std::int64_t most);
+  Value any() { return values_[below(random_, values_.size())]; }
+  std::vector<Value> shuffled();
+  Value some_input(const Type& type);
+  /// Any value that the predicate likes, none when there is none.
+  Value some(const std::function<bool(const Type&)>& like);
+  Value partner(Value a);
+
+  // ---- values made to measure
+
+  Value iota(DType dtype, const Shape& shape);
+  /// Something small that depends on what was computed before.
+  Value seed();
+  /// A value of this type: one that is there, or one made for it.
+  Value of(const Type& type);
+  Value floats(DType dtype, const Shape& shape) { return of({dtype, false, shape}); }
+  /// Indices below a bound, which is not zero.
+  Value indices(const Shape& shape, std::int64_t bound);
+  Value random_key();
+
+  // ---- nodes
+
+  NodeId make(const Op& op, const std::vector<Value>& inputs, const std::vector<Named>& given,
+              std::vector<std::uint32_t> sizes = {}, std::vector<Type> types = {});
+  void keep(Value v) { values_.push_back(v); }
+  void keep_all(NodeId n);
+  /// A node once more, so that there is something to merge.
+  void twin();
+  void call();
+  void constant();
+  void full();
+
+  // ---- numbers (graph_maker_math.cpp)
+
+  void elementwise();
+  void compare();
+  void select();
+  void cast();
+  void reshape();
+  void permute();
+  void broadcast();
+  void movement();
+  void reduction();
+  void matmul();
+  void indexing();
+
+  // ---- models (graph_maker_models.cpp)
+
+  void convolution();
+  void pooling();
+  void normalisation();
+  void loss();
+  void draw();
+  void optimizer();
+
+  // ---- ranks (graph_maker_ranks.cpp)
+
+  void rank_and_shard();
+  /// One of the axes, or all ranks that the graph may speak to.
+  std::string some_group();
+  void collective();
+  /// Several all-reduces of one kind, called in another order than their operands are computed,
+  /// with a division in front of some or behind; now and then of a value that another one brought.
+  void gradients();
+  /// Collectives of which each needs what the one before brought.
+  void chain();
+  /// Waits for some results of a collective, at times for the same one again.
+  void wait();
+  void wait_for_all();
+  void after();
+  void barrier();
+
+  Random& random_;
+  Graph& graph_;
+  bool region_;
+  std::string group_;
+  std::vector<Value> values_;
+  std::vector<Flight> flights_;
+  int sums_ = 0;  // outputs that came out of `gradients`
+};
+
+}  // namespace hocket::testing
