@@ -1,5 +1,7 @@
 #include "hocket/base/file.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -27,6 +29,13 @@ std::string read_file(const std::string& path) {
     bytes.append(block, static_cast<std::size_t>(file.gcount()));
   if (file.bad()) fail("{}: cannot be read: {}", path, why());
   return bytes;
+}
+
+void require_writable(const std::string& path) {
+  if (std::filesystem::is_directory(path)) fail("{}: is a folder, wanted a file", path);
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
+    fail("{}: cannot be written: {}", path, why());
 }
 
 void write_file(const std::string& path, std::string_view bytes) {

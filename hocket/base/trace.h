@@ -30,18 +30,22 @@ struct Span {
   std::uint32_t label = 0;  ///< index in RankTrace::labels
   std::int64_t iteration = 0;
   double begin = 0, end = 0;
-  double bytes = 0;        ///< of a transfer: through this rank's link
-  std::int64_t call = -1;  ///< the transfer that it belongs to, a number of its rank
+  double bytes = 0;         ///< of a transfer: through this rank's link
+  std::int64_t call = -1;   ///< the transfer that it belongs to, a number of its rank
+  std::int64_t reads = -1;  ///< the transfer of which it is the first to read what came
 };
 
 struct RankTrace {
   std::vector<std::string> lanes = {"compute"};  ///< behind the compute lane, one for each group
   std::vector<TraceLabel> labels;
   std::vector<Span> spans;  ///< of each lane in the order of their ends
+  /// One turn of the loop: an iteration, or what a drain does behind it.
   struct Step {
     double begin = 0, end = 0;
+    std::int64_t iteration = 0;
+    int drain = 0;  ///< counted from 1
   };
-  std::vector<Step> steps;  ///< by iteration
+  std::vector<Step> steps;
 };
 
 struct Trace {

@@ -13,7 +13,9 @@ namespace {
 
 std::string ops_text() {
   std::string text;
-  for (const Op* op : ops::all()) text += fmt::format("{:<16}{}\n", op->name, op->doc);
+  std::size_t width = 0;
+  for (const Op* op : ops::all()) width = std::max(width, op->name.size() + 2);
+  for (const Op* op : ops::all()) text += fmt::format("{:<{}}{}\n", op->name, width, op->doc);
   return text;
 }
 

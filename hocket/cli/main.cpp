@@ -1,6 +1,7 @@
 // Arguments to verbs, errors to exit codes. The only file that sees the argument parser.
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -31,6 +32,20 @@ std::string pass_list_help() {
     text += fmt::format("  {} = {}\n", w.name, list);
   }
   return text + "Everything but the program goes to standard error.";
+}
+
+/// The parser's own conversion wraps negative numbers and cuts large ones.
+template <class T>
+CLI::Validator whole_number() {
+  return {[](std::string& text) {
+            T number{};
+            auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+            bool right = error == std::errc() && end == text.data() + text.size();
+            return right ? ""
+                         : fmt::format("found '{}', wanted a whole number{}", text,
+                                       std::is_unsigned_v<T> ? " from 0" : "");
+          },
+          ""};
 }
 
 struct Arguments {
@@ -79,6 +94,7 @@ struct Arguments {
                      "library: fast products and convolutions; reference: plain kernels")
         ->capture_default_str();
     run_verb->add_option("--threads", run_options.threads, "compute threads of each rank")
+        ->check(whole_number<int>())
         ->capture_default_str();
     run_verb
         ->add_option("--comm", run_options.comm,
@@ -93,16 +109,23 @@ struct Arguments {
         ->capture_default_str();
     run_verb->add_option("--trace", run_options.trace,
                          "write what happened when as JSON for ui.perfetto.dev");
-    run_verb->add_option("--ranks", run_options.ranks,
-                         "how many ranks; default: as many as the source is for");
-    run_verb->add_option("--iters", run_options.iterations,
-                         "how many iterations; default: as many as batches were recorded, else 1");
-    run_verb->add_option("--random-inputs", run_options.random_inputs,
-                         "make up state and inputs from this seed");
-    run_verb->add_option(
-        "--drain-after", run_options.drain_after,
-        "catch up with delayed work after this iteration (counted from 1), and say "
-        "what the state is; can be repeated");
+    run_verb
+        ->add_option("--ranks", run_options.ranks,
+                     "how many ranks; default: as many as the source is for")
+        ->check(whole_number<std::int64_t>());
+    run_verb
+        ->add_option("--iters", run_options.iterations,
+                     "how many iterations; default: as many as batches were recorded, else 1")
+        ->check(whole_number<std::int64_t>());
+    run_verb
+        ->add_option("--random-inputs", run_options.random_inputs,
+                     "make up state and inputs from this seed")
+        ->check(whole_number<std::uint64_t>());
+    run_verb
+        ->add_option("--drain-after", run_options.drain_after,
+                     "catch up with delayed work after this iteration (counted from 1), and say "
+                     "what the state is; can be repeated")
+        ->check(whole_number<std::int64_t>());
     run_verb->add_flag("--check", run_options.check,
                        "compare with the values that came with the source");
     run_verb->add_flag("--json", run_options.json, "print one JSON object instead of a table");
@@ -131,6 +154,7 @@ struct Arguments {
     show_verb->add_option("--around", show_options.around,
                           "draw what is near this value (%name) as DOT instead");
     show_verb->add_option("--distance", show_options.distance, "how near, in nodes")
+        ->check(whole_number<int>())
         ->capture_default_str();
     show_verb->footer("Draw it: hocket show SRC --around %loss | dot -Tsvg > loss.svg");
 

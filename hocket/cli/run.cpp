@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "hocket/base/element.h"
 #include "hocket/base/error.h"
@@ -18,33 +19,41 @@
 namespace hocket::cli {
 namespace {
 
-/// The only element of a tensor.
-double only_value(const Tensor& t) {
-  double v = 0;
+bool is_one_number(const Tensor& t) { return t.type().elements() == 1; }
+
+void write_number(JsonWriter& json, const Tensor& t) {
   visit(t.type().dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    v = static_cast<double>(load(t.as<T>()[0]));
+    json.field("value", load(t.as<T>()[0]));
   });
-  return v;
+}
+
+std::string number_text(const Tensor& t) {
+  std::string text;
+  visit(t.type().dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    text = fmt::format("{:.6g}", static_cast<double>(load(t.as<T>()[0])));
+  });
+  return text;
 }
 
 void write_outputs(JsonWriter& json, const RunReport& report) {
   json.key("outputs").begin_array();
   for (const auto& iteration : report.outcome.outputs) {
     json.begin_array();
-    for (const auto& rank : iteration) {
+    for (std::size_t r = 0; r < iteration.size(); ++r) {
+      const std::vector<Tensor>& rank = iteration[r];
       json.begin_array();
       for (std::size_t i = 0; i < rank.size(); ++i) {
         const Type& type = rank[i].type();
-        json.begin_object().field("name", i < report.output_names.size() ? report.output_names[i]
-                                                                         : fmt::format("out{}", i));
+        const OutputLabel& label = report.labels[r][i];
+        json.begin_object().field("name", label.name);
         json.field("dtype", name(type.dtype)).key("shape").begin_array();
         for (std::int64_t d : type.shape) json.value(d);
         json.end_array();
-        if (i < report.output_lags.size() && report.output_lags[i] > 0)
-          json.field("lag", report.output_lags[i]);
-        if (type.elements() == 1)
-          json.field("value", only_value(rank[i]));
+        if (label.lag > 0) json.field("lag", label.lag);
+        if (is_one_number(rank[i]))
+          write_number(json, rank[i]);
         else
           json.field("digest", Digest().add(rank[i]).text());
         json.end_object();
@@ -134,25 +143,50 @@ std::string to_json(const RunVerb& verb, const Step& step, const RunReport& repo
   return json.end_object().take() + "\n";
 }
 
+/// The names of outputs that are one number on some rank, in order of ranks and outputs, each with
+/// the place that it has on each rank, which is none where it is something else or missing.
+struct Column {
+  std::string name;
+  int lag = 0;
+  std::vector<std::optional<std::size_t>> places;
+};
+std::vector<Column> columns(const RunReport& report, std::size_t most) {
+  std::vector<Column> list;
+  const auto& ranks = report.outcome.outputs[0];
+  for (std::size_t r = 0; r < ranks.size(); ++r)
+    for (std::size_t i = 0; i < ranks[r].size(); ++i) {
+      if (!is_one_number(ranks[r][i])) continue;
+      const OutputLabel& label = report.labels[r][i];
+      auto column = std::ranges::find(list, label.name, &Column::name);
+      if (column == list.end()) {
+        if (list.size() == most) continue;
+        list.push_back({label.name, 0, std::vector<std::optional<std::size_t>>(ranks.size())});
+        column = list.end() - 1;
+      }
+      column->lag = std::max(column->lag, label.lag);
+      column->places[r] = i;
+    }
+  return list;
+}
+
 /// One line per iteration: the outputs that are one number, by rank.
 std::string to_table(const Step& step, const RunReport& report) {
+  constexpr std::size_t most_columns = 4, most_ranks = 8;
   std::string text =
       fmt::format("{}: {}, {}, {}\n", step.source, count_of(report.ranks, "rank"),
                   count_of(report.nodes, "node"), count_of(report.collectives, "collective"));
+  std::vector<Column> shown = columns(report, most_columns);
   for (std::size_t k = 0; k < report.outcome.outputs.size(); ++k) {
+    const auto& ranks = report.outcome.outputs[k];
     text += fmt::format("iteration {}:", k);
-    std::size_t shown = 0;
-    for (std::size_t i = 0; i < report.output_names.size() && shown < 4; ++i) {
-      if (report.outcome.outputs[k][0][i].type().elements() != 1) continue;
-      ++shown;
-      text += fmt::format(" {} =", report.output_names[i]);
-      if (i < report.output_lags.size() && report.output_lags[i] > 0)
-        text += fmt::format(" ({} later)", count_of(report.output_lags[i], "iteration"));
-      for (std::size_t r = 0; r < report.outcome.outputs[k].size() && r < 8; ++r)
-        text += fmt::format(" {:.6g}", only_value(report.outcome.outputs[k][r][i]));
-      if (report.outcome.outputs[k].size() > 8) text += " ...";
+    for (const Column& column : shown) {
+      text += fmt::format(" {} =", column.name);
+      if (column.lag > 0) text += fmt::format(" ({} later)", count_of(column.lag, "iteration"));
+      for (std::size_t r = 0; r < ranks.size() && r < most_ranks; ++r)
+        text += " " + (column.places[r] ? number_text(ranks[r][*column.places[r]]) : "-");
+      if (ranks.size() > most_ranks) text += " ...";
     }
-    if (shown == 0) text += fmt::format(" {}", count_of(std::ssize(report.output_names), "output"));
+    if (shown.empty()) text += fmt::format(" {}", count_of(std::ssize(ranks[0]), "output"));
     text += "\n";
   }
   if (report.times)
@@ -196,10 +230,12 @@ int run(const RunVerb& verb) {
       options.progress = [](std::int64_t k, std::int64_t of) {
         fmt::print(stderr, "\riteration {} of {}\x1b[K", k + 1, of);
       };
+    if (options.trace) require_writable(verb.trace);
     Step step = load_step(verb.sources);
     RunReport report = hocket::run(step, options);
     if (terminal) fmt::print(stderr, "\r\x1b[K");
     bool wrong = report.check && !report.check->ok;
+    if (report.trace) write_file(verb.trace, to_perfetto(*report.trace));  // may fail: first
     if (verb.json) print(to_json(verb, step, report));
     if (!verb.json && !verb.quiet) {
       print(to_table(step, report));
@@ -207,7 +243,6 @@ int run(const RunVerb& verb) {
       if (report.check) print(to_text(*report.check));
     }
     if (wrong && (verb.json || verb.quiet)) fmt::print(stderr, "{}", to_text(*report.check));
-    if (report.trace) write_file(verb.trace, to_perfetto(*report.trace));
     return wrong ? 1 : 0;
   } catch (const std::runtime_error& e) {  // Error and RunError
     if (verb.json)

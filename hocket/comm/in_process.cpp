@@ -40,6 +40,7 @@ class InProcessGroup final : public ProcessGroup {
   bool wait_for_change(Post& p, Deadline& deadline);
   bool pass_link(Post& p, Deadline& deadline);
   List<&Post::unsettled>& queue_of(const Post& p);
+  Post& next_before(Post& p);
   int lost(const Post& p) const;
   [[noreturn]] void give_up(const std::string& message);
   [[noreturn]] void give_up_late(const Post& p, double seconds);
@@ -107,8 +108,8 @@ Lane& InProcessGroup::lane_of(const Call& call, int& seat) {
   return *pairs_.emplace_back(key, &group_->pair(key.first, key.second)).second;
 }
 
-/// With a link, the transfers of a rank follow one another whatever their groups; else only those
-/// of a lane do.
+/// With a link, the transfers of a rank follow one another whatever their groups, as far as they
+/// can begin; else only those of a lane do.
 List<&Post::unsettled>& InProcessGroup::queue_of(const Post& p) {
   return world_->options.link ? me_.through_link : p.round.lane->unsettled(p.seat);
 }
@@ -191,7 +192,7 @@ void InProcessGroup::give_up_late(const Post& p, double seconds) {
     doing += fmt::format("{}rank {} {}", comma, rank, world_->doing(rank));
   }
   if (count == 0)
-    give_up(fmt::format("{}: all ranks came, but it took over {:.4g} s", title(p), seconds));
+    give_up(fmt::format("{}: all ranks came, but it takes over {:.4g} s", title(p), seconds));
   give_up(fmt::format("{}: rank{} {} did not come within {:.4g} s: {}", title(p),
                       count == 1 ? "" : "s", missing, seconds, doing));
 }
@@ -256,7 +257,8 @@ void InProcessGroup::settle(Post& p) {
   if (!world_->options.link || seats == 1) return;
   const Link& link = *world_->options.link;
   p.transfer.begin = std::max(ready, me_.link_free_at);
-  p.transfer.end = p.transfer.begin + link.latency + p.transfer.bytes / link.bandwidth;
+  p.transfer.end =
+      p.transfer.begin + (p.goes_on ? 0 : link.latency) + p.transfer.bytes / link.bandwidth;
   me_.link_free_at = p.transfer.end;
 }
 
@@ -274,12 +276,21 @@ bool InProcessGroup::pass_link(Post& p, Deadline& deadline) {
   return true;
 }
 
+/// What settles next on the way to p. Of another lane, what cannot begin holds up nobody: a receive
+/// that was called early must not keep its rank from what its partner waits for.
+Post& InProcessGroup::next_before(Post& p) {
+  Post* next = queue_of(p).first;
+  while (next != &p && next->round.lane != p.round.lane && !all_here(*next))
+    next = next->unsettled.after;
+  return *next;
+}
+
 bool InProcessGroup::finish(void* ticket, double seconds, Transfer& transfer) {
   Post& post = *static_cast<Post*>(ticket);
   Deadline deadline{.seconds = std::max(seconds, 0.0)};
   while (!post.settled) {
-    Post& first = *queue_of(post).first;
-    if (!static_cast<InProcessGroup*>(first.owner)->advance(first, deadline)) return false;
+    Post& next = next_before(post);
+    if (!static_cast<InProcessGroup*>(next.owner)->advance(next, deadline)) return false;
   }
   if (world_->options.timed) {
     if (!pass_link(post, deadline)) return false;

@@ -54,7 +54,7 @@ std::string disagreement(const Post& p, int seat) {
   const Post &a = p.seat < seat ? p : other, &b = p.seat < seat ? other : p;
   if (!agree(a, b)) {
     // What the title does not say of the second.
-    std::string named = a.name == b.name ? "" : fmt::format("{} = ", b.name);
+    std::string named = a.name == b.name || b.name.empty() ? "" : fmt::format("{} = ", b.name);
     std::string on = a.channel == b.channel ? "" : fmt::format(" on channel {}", b.channel);
     return fmt::format("{}: rank {} calls {}, rank {} calls {}{}{}", title(a), rank_of(a), a.text(),
                        rank_of(b), named, b.text(), on);

@@ -101,6 +101,7 @@ CallHead Post::fill(const Call& call, int seats) {
     for (const Member& m : call.members) several.push_back(checked(*this, call, m, seats));
     head.ranges = several.data();
   }
+  goes_on = call.goes_on;
   heavy = head.size > 1 || !rows.empty() || !copies.empty();
   seen = finished = 0;
   met = settled = false;

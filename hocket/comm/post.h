@@ -86,6 +86,7 @@ struct alignas(64) Post : CallHead {
   bool met = false;  // all are here and agree
   bool settled = false;
   bool heavy = false;    // some of the lists below are in use
+  bool goes_on = false;  // pays no latency
   std::size_t left = 0;  // in the first round of a segment: rounds of it that the rank has left
   ProcessGroup* owner = nullptr;
   Links in_flight, unsettled;

@@ -50,6 +50,7 @@ struct Call {
   std::int64_t channel = 0;
   std::span<const Member> members = {};
   std::string_view name = {};  ///< the node, for messages
+  bool goes_on = false;        ///< the call before went to the same ranks: no latency of its own
 };
 
 /// What passed the link of this rank, for a trace.

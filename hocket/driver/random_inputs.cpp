@@ -1,6 +1,9 @@
 #include "hocket/driver/random_inputs.h"
 
+#include <algorithm>
+
 #include "hocket/base/element.h"
+#include "hocket/iter/lags.h"
 #include "hocket/ops/philox.h"
 
 namespace hocket {
@@ -31,9 +34,19 @@ frontend::Recording random_recording(const Program& program, std::uint64_t seed,
   auto graph = [&](int r) -> const Graph& {
     return program.graph_of(program.world->ranks() == 1 ? 0 : r);
   };
-  // One stream per input for state; behind those, one per input, rank and iteration.
+  // One stream per input for state; behind those, one per input, rank and iteration. What is
+  // carried between iterations has none: a rotated body gets the values of the body it was made of.
+  std::vector<std::vector<std::uint64_t>> streams;
   std::uint64_t inputs = 0;
-  for (const Graph& g : program.graphs) inputs = std::max<std::uint64_t>(inputs, g.inputs().size());
+  for (const Graph& g : program.graphs) {
+    std::uint64_t own = 0;
+    auto& numbers = streams.emplace_back();
+    for (const Input& in : g.inputs()) numbers.push_back(is_forwarded(g, in.value) ? own : own++);
+    inputs = std::max(inputs, own);
+  }
+  auto stream = [&](const Graph& g, std::size_t i) {
+    return streams[static_cast<std::size_t>(&g - program.graphs.data())][i];
+  };
   std::vector<std::vector<Tensor>> shared(program.graphs.size());
   for (int r = 0; r < ranks; ++r) {
     const Graph& g = graph(r);
@@ -41,9 +54,10 @@ frontend::Recording random_recording(const Program& program, std::uint64_t seed,
     for (std::size_t i = values.size(); i < g.inputs().size(); ++i) {
       const Input& in = g.inputs()[i];
       bool parameter = in.kind == StateKind::parameter;
-      values.push_back(
-          in.state ? draw(g.type(in.value), seed, i, parameter ? -0.1 : 0.5, parameter ? 0.1 : 1.0)
-                   : Tensor{});
+      values.push_back(in.state && !is_forwarded(g, in.value)
+                           ? draw(g.type(in.value), seed, stream(g, i), parameter ? -0.1 : 0.5,
+                                  parameter ? 0.1 : 1.0)
+                           : Tensor{});
     }
     recording.state.push_back(values);
   }
@@ -55,7 +69,8 @@ frontend::Recording random_recording(const Program& program, std::uint64_t seed,
       for (std::size_t i = 0; i < g.inputs().size(); ++i) {
         const Input& in = g.inputs()[i];
         auto turn = static_cast<std::uint64_t>(k * ranks + r + 1);
-        if (!in.state) fed[i] = draw(g.type(in.value), seed, turn * inputs + i, -0.1, 0.1);
+        if (!in.state)
+          fed[i] = draw(g.type(in.value), seed, turn * inputs + stream(g, i), -0.1, 0.1);
       }
     }
   }

@@ -11,12 +11,15 @@
 #include "hocket/driver/digest.h"
 #include "hocket/driver/random_inputs.h"
 #include "hocket/driver/shards.h"
+#include "hocket/iter/lags.h"
 #include "hocket/iter/phases.h"
 #include "hocket/runtime/loop.h"
 #include "hocket/runtime/ranks.h"
 
 namespace hocket {
 namespace {
+
+constexpr double most_deadline = 86'400;  // a day: who waits longer hangs
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -103,7 +106,8 @@ struct Crew {
 
   Crew(const Program& program, int count, const RunOptions& options) {
     auto make = backend_maker(options);
-    if (!(options.deadline > 0)) fail("--deadline {}: wanted more than 0 s", options.deadline);
+    if (!(options.deadline > 0 && options.deadline <= most_deadline))
+      fail("--deadline {}: wanted more than 0 and at most {} s", options.deadline, most_deadline);
     if (is_in_order(options))
       in_order = std::make_unique<InOrder>(make ? make() : nullptr);
     else
@@ -150,7 +154,7 @@ std::string digest_state(const Program& source, const InputTables& state, Digest
     std::map<std::string, const Tensor*> by_name;
     for (std::size_t i = 0; i < g.inputs().size(); ++i) {
       const Input& in = g.inputs()[i];
-      if (!in.state) continue;
+      if (!in.state || is_forwarded(g, in.value)) continue;  // nothing is carried after a drain
       for (const std::string& name : in.names) by_name[name] = &state[r][i];
       if (in.names.empty()) by_name["%" + g.name(in.value)] = &state[r][i];
     }
@@ -198,11 +202,15 @@ struct Seconds {
   }
 };
 
-/// By output of rank 0.
-std::vector<int> lags_of(const Program& program) {
-  const Graph& g = program.graphs[0];
-  bool plain = loop_shape(program) == LoopShape{};
-  return plain ? std::vector<int>(g.outputs().size()) : output_lags(g);
+/// Names are the source's; how late they come is a matter of what passes made of it.
+std::vector<OutputLabel> output_labels(const Graph& source, const Graph& compiled, bool rotated) {
+  std::vector<OutputLabel> labels;
+  for (const Output& o : source.outputs())
+    labels.push_back({o.name.empty() ? fmt::format("out{}", labels.size()) : o.name});
+  if (!rotated) return labels;
+  std::vector<int> lags = output_lags(compiled);
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i].lag = lags[i];
+  return labels;
 }
 
 }  // namespace
@@ -274,7 +282,10 @@ RunReport run(Step step, const RunOptions& options) {
   if (options.trace) report.trace = crew.ranks->trace();
   report.outcome.state = source_state(step.program, program, loop.state());
   report.peak_bytes = loop.peak_bytes();
-  report.output_lags = lags_of(program);
+  bool rotated = loop_shape(program) != LoopShape{};
+  for (std::size_t r = 0; r < static_cast<std::size_t>(report.ranks); ++r)
+    report.labels.push_back(
+        output_labels(graph_of(step.program, r), graph_of(program, r), rotated));
 
   Digest all, state;
   for (const auto& iteration : outputs)
@@ -282,7 +293,6 @@ RunReport run(Step step, const RunOptions& options) {
       for (const Tensor& t : rank) all.add(t);
   report.digest = digest_state(step.program, report.outcome.state, all);
   report.state_digest = digest_state(step.program, report.outcome.state, state);
-  for (const Output& o : step.program.graphs[0].outputs()) report.output_names.push_back(o.name);
   if (options.check) report.check = compare(step.program, step.recording, report.outcome);
   return report;
 }

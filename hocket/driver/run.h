@@ -48,14 +48,18 @@ struct DrainReport {
   std::string state_digest;
 };
 
+struct OutputLabel {
+  std::string name;  ///< `out2` for the third where the program gives none
+  int lag = 0;       ///< iterations by which it comes later than its own
+};
+
 struct RunReport {
   int ranks = 1;
   std::int64_t iterations = 0;
   std::string numerics;  ///< what the bits depend on besides the program
   Outcome outcome;
-  std::vector<std::string> output_names;  ///< of rank 0
-  std::vector<int> output_lags;           ///< of rank 0: iterations by which an output comes later
-  std::vector<std::string> phases;        ///< by iteration
+  std::vector<std::vector<OutputLabel>> labels;  ///< of outputs, by rank
+  std::vector<std::string> phases;               ///< by iteration
   std::vector<DrainReport> drains;
   std::string digest, state_digest;
   std::optional<Comparison> check;

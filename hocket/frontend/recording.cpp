@@ -75,14 +75,16 @@ class Placer {
 
   /// Everything that must have a value has one. `state` and `batches` are where they were sought.
   Recording finish(std::string_view state, std::string_view batches) {
-    bool fed = false;
+    bool fed = false, missing = false;
     for (int r = 0; r < interface_.ranks(); ++r)
       for (std::size_t i = 0; i < interface_.inputs(r).size(); ++i) {
         const Input& input = interface_.inputs(r)[i];
         fed |= !input.state;
         // A forwarded state gets its value from the prologue.
-        if (input.state && input.kind != StateKind::forwarded && !at(out_.state, r, i))
+        bool wanted = input.state && input.kind != StateKind::forwarded;
+        if (wanted && !state.empty() && !at(out_.state, r, i))
           fail("{}: no value for state '{}' of rank {}", state, interface_.of(r).names[i], r);
+        missing |= wanted && !at(out_.state, r, i);
         for (std::size_t k = 0; k < out_.batches.size(); ++k)
           if (!input.state && !at(out_.batches[k], r, i))
             fail("{}: no value for input '{}' of rank {} in iteration {}", batches,
@@ -93,6 +95,7 @@ class Placer {
       }
     // A file that was there must have them; without one, whoever runs the step makes some up.
     if (fed && out_.batches.empty() && !batches.empty()) fail("{}: no values for inputs", batches);
+    if (missing) out_.state.clear();
     return std::move(out_);
   }
 
@@ -184,10 +187,6 @@ Safetensors open(const std::string& path) {
   return path.empty() ? Safetensors() : Safetensors::open(path);
 }
 
-std::string or_else(const std::string& path, std::string_view what) {
-  return path.empty() ? std::string(what) : path;
-}
-
 /// Every iteration has a tensor, so a larger number is missing others; nor is memory asked for it.
 std::int64_t checked_iteration(const Entry& e, const Safetensors& file, std::int64_t k) {
   if (k >= std::ssize(file.types()))
@@ -231,7 +230,7 @@ Recording read_recording(const Program& program, const RecordingFiles& files) {
     else
       e.refuse("wanted a name such as 'iter0.rank0.out0' or 'final.rank0.NAME'");
   });
-  return placer.finish(or_else(files.state, "state"), files.batches);
+  return placer.finish(files.state, files.batches);
 }
 
 Recording read_recording(const Program& program,

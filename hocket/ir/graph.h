@@ -31,6 +31,10 @@ struct Use {
   friend bool operator==(Use, Use) = default;
 };
 
+/// Iterations by which a node may be late: that a loop can be filled and drained is proved for
+/// each.
+inline constexpr int max_delay = 16;
+
 /// What a node is. Read it through `graph[n]`; change it through Graph.
 struct Node {
   const Op* op = nullptr;

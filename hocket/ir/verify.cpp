@@ -154,7 +154,8 @@ Finding regions(const Graph& g, NodeId n) {
 }
 
 Finding delays(const Graph& g, NodeId n) {
-  if (g[n].delay < 0) return fmt::format("delay {}, wanted at least 0", g[n].delay);
+  if (g[n].delay < 0 || g[n].delay > max_delay)
+    return fmt::format("delay {}, wanted 0 to {}", g[n].delay, max_delay);
   if (g[n].stage < 0) return fmt::format("stage {}, wanted at least 0", g[n].stage);
   return std::nullopt;
 }
@@ -177,7 +178,7 @@ constexpr NodeRule node_rules[] = {
      next},
     {{"shards", "A sharded state has the size of one rank's piece."}, shards},
     {{"regions", "A region holds pure ops only, no state, and nests at most 16 deep."}, regions},
-    {{"delays", "A delay or a stage is not negative."}, delays},
+    {{"delays", "A delay is 0 to 16, a stage is not negative."}, delays},
 };
 
 constexpr Rule graph_rules[] = {

@@ -69,7 +69,7 @@ class Lags {
   int depth_ = 0;
 };
 
-inline constexpr int max_turns = 256;
+inline constexpr int max_turns = 64;
 
 bool is_forwarded(const Graph& body, Value v);
 

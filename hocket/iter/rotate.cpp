@@ -15,8 +15,6 @@
 namespace hocket {
 namespace {
 
-constexpr int max_delay = 1 << 20;
-
 /// How a reader gets at a value: `distance` kernel iterations later, or *ahead*: before the kernel
 /// iteration has brought the state up to date, so that its next value is read instead.
 struct Reading {

@@ -63,7 +63,7 @@ std::vector<BucketCandidate> find_candidates(Graph& g, const BucketCollectives& 
     BucketCandidate c{.node = n, .stream = number(streams, kind)};
     if (options.by == "path") kind += fmt::format(" {}", quoted(g.path(n)));
     c.key = number(keys, std::move(kind));
-    for (Value v : g[n].inputs) c.bytes += g.type(v).bytes();
+    c.bytes = operand_bytes(g, n);
     list.push_back(c);
   }
   return list;
@@ -144,15 +144,22 @@ void merge_waits(Graph& g, NodeId bucket) {
   }
 }
 
+void treat_divisions(Graph& g, NodeId bucket, const BucketCollectives& options) {
+  if (options.divide == "after") divide_after(g, bucket);
+  merge_divisions(g, bucket);
+}
+
 void make_bucket(Graph& g, const PlannedBucket& plan, const BucketCollectives& options) {
-  if (plan.members.size() == 1)
-    return g.remark({.where = shown(g, plan.members[0]), .what = "left alone", .why = plan.why});
+  if (plan.members.size() == 1) {
+    NodeId only = plan.members[0];
+    if (g[only].inputs.size() > 1) treat_divisions(g, only, options);  // it came as a bucket
+    return g.remark({.where = shown(g, only), .what = "left alone", .why = plan.why});
+  }
   std::vector<std::string> names;
   for (NodeId n : plan.members) names.push_back(shown(g, n));
   NodeId bucket = merge_members(g, plan.members);
   merge_waits(g, bucket);
-  if (options.divide == "after") divide_after(g, bucket);
-  merge_divisions(g, bucket);
+  treat_divisions(g, bucket, options);
   std::string head = shown(g, bucket);
   g.remark({.where = head,
             .what = fmt::format("bucket of {} collectives, {} bytes", names.size(), plan.bytes),

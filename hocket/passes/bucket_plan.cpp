@@ -10,6 +10,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/passes/collectives.h"
+#include "hocket/passes/fixed_order.h"
 
 namespace hocket {
 namespace {
@@ -26,23 +27,16 @@ class Planner {
         position_(g.node_bound()),
         blocked_(g.node_bound()),
         state_(g.node_bound(), State::waiting),
-        previous_(g.node_bound()),
-        following_(g.node_bound()) {
+        fixed_(fixed_order(g)),
+        predecessors_(g.node_bound(), reversed(fixed_)),
+        followers_(g.node_bound(), fixed_) {
     std::uint32_t position = 0;
     for (NodeId n : g.nodes()) {
       position_[n.index] = position++;
       order_.push_back(n);
       for (Value v : g[n].inputs) blocked_[n.index] += g.is_input(g.node(v)) ? 0 : 1;
     }
-    NodeId last;
-    for (NodeId n : fixed_sequence(g)) {
-      if (last) {
-        previous_[n.index] = last;
-        following_[last.index] = n;
-        ++blocked_[n.index];
-      }
-      last = n;
-    }
+    for (const NodeEdge& e : fixed_) ++blocked_[e.to.index];
     for (std::uint32_t i = 0; i < list.size(); ++i) {
       candidate_[list[i].node.index] = i;
       if (list[i].key >= open_.size()) open_.resize(list[i].key + 1);
@@ -71,7 +65,7 @@ class Planner {
     PlannedBucket bucket;
     std::int64_t limit = 0;
   };
-  struct Demand {  // a node that is wanted, and how many of its operands were seen to be there
+  struct Demand {  // a node that is wanted, and how much of what it needs was seen to be there
     NodeId node;
     std::uint32_t seen = 0;
   };
@@ -96,7 +90,7 @@ class Planner {
       begun_[c.stream] = true;
     }
     open.bucket.members.push_back(c.node);
-    open.bucket.bytes += c.bytes;
+    open.bucket.bytes = sum_of_bytes(open.bucket.bytes, c.bytes);
   }
 
   void close(std::uint32_t key, std::string why) {
@@ -121,7 +115,7 @@ class Planner {
     for (std::uint32_t i = 0; i < g_[n].result_count; ++i)
       for (Use use : g_.uses(g_.result(n, i)))
         if (use.node != g_.return_node()) unblock(use.node);
-    if (NodeId next = following_[n.index]) unblock(next);
+    for (NodeId next : followers_[n]) unblock(next);
     std::ranges::sort(ready);  // list order: uses have none
     for (std::uint32_t i : ready) offer(list_[i]);
   }
@@ -160,21 +154,21 @@ class Planner {
               fmt::format("{} depends on it", shown(g_, demand_.front().node)));
         return true;
       }
-      demand_.push_back({missing_operand(demand_.back())});
+      demand_.push_back({missing(demand_.back())});
     }
   }
 
-  /// Operands are computed one after the other and stay so: nothing is looked at twice.
-  NodeId missing_operand(Demand& d) {
+  /// What is computed stays so: nothing is looked at twice.
+  NodeId missing(Demand& d) {
     const auto& inputs = g_[d.node].inputs;
     for (; d.seen < inputs.size(); ++d.seen) {
       NodeId from = g_.node(inputs[d.seen]);
       if (!g_.is_input(from) && state_[from.index] != State::computed) return from;
     }
-    NodeId before = previous_[d.node.index];
-    if (!before || state_[before.index] == State::computed)
-      internal_fail("{}: waits for nothing", g_.describe(d.node));
-    return before;
+    auto before = predecessors_[d.node];
+    for (; d.seen < inputs.size() + before.size(); ++d.seen)
+      if (NodeId n = before[d.seen - inputs.size()]; state_[n.index] != State::computed) return n;
+    internal_fail("{}: waits for nothing", g_.describe(d.node));
   }
 
   bool close_all() {
@@ -186,11 +180,12 @@ class Planner {
   const Graph& g_;
   const std::vector<BucketCandidate>& list_;
   BucketLimits limits_;
-  std::vector<std::uint32_t> candidate_;      // by node: where in the list, or none
-  std::vector<std::uint32_t> position_;       // by node
-  std::vector<std::uint32_t> blocked_;        // by node: operands that are not computed
-  std::vector<State> state_;                  // by node
-  std::vector<NodeId> previous_, following_;  // by node: in the fixed sequence
+  std::vector<std::uint32_t> candidate_;  // by node: where in the list, or none
+  std::vector<std::uint32_t> position_;   // by node
+  std::vector<std::uint32_t> blocked_;    // by node: operands that are not computed
+  std::vector<State> state_;              // by node
+  std::vector<NodeEdge> fixed_;
+  NodeLists predecessors_, followers_;  // along fixed_
   std::vector<NodeId> order_;
   std::size_t cursor_ = 0;
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> released_;

@@ -1,6 +1,7 @@
 #include "hocket/passes/collectives.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "hocket/ir/program.h"
 #include "hocket/ops/ops.h"
@@ -23,12 +24,15 @@ bool has_channel(const Node& node) {
   return (node.op->starts || node.op->effect) && node.op->attribute_index("channel") >= 0;
 }
 
-std::vector<NodeId> fixed_sequence(const Graph& g) {
-  OwnGroups own(g);
-  std::vector<NodeId> sequence;
-  for (NodeId n : g.nodes())
-    if (has_channel(g[n]) && (g[n].op->effect || !own.owns(g[n]))) sequence.push_back(n);
-  return sequence;
+std::int64_t sum_of_bytes(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
+
+std::int64_t operand_bytes(const Graph& g, NodeId n) {
+  std::int64_t bytes = 0;
+  for (Value v : g[n].inputs) bytes = sum_of_bytes(bytes, g.type(v).bytes());
+  return bytes;
 }
 
 bool is_constant(const Graph& g, Value v) {

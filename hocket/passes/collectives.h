@@ -30,10 +30,9 @@ Meeting meeting(const Node& collective);
 /// True for a collective, send, recv or barrier: what has a channel.
 bool has_channel(const Node& node);
 
-/// The nodes with a channel whose order among each other passes keep: effects, and collectives that
-/// ranks with another graph take part in, since those would start them in another order. In list
-/// order. O(nodes).
-std::vector<NodeId> fixed_sequence(const Graph& g);
+/// Bytes of all operands, and of two counts together; the largest number where that is not enough.
+std::int64_t operand_bytes(const Graph& g, NodeId n);
+std::int64_t sum_of_bytes(std::int64_t a, std::int64_t b);
 
 /// True for a value that is written in the program. It is there whenever it is wanted, so that
 /// passes about order do not count it as an operand.

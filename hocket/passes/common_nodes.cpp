@@ -138,6 +138,9 @@ class Seen {
 
 void merge(Graph& g, NodeId kept, NodeId gone) {
   if (g[kept].op->starts) {
+    g.remark({.where = shown(g, gone),
+              .what = "merged into " + shown(g, kept),
+              .why = "same operands and attributes"});
     auto channel = g[gone].attr<std::int64_t>("channel");
     if (channel < g[kept].attr<std::int64_t>("channel")) g.set_attribute(kept, "channel", channel);
   }

@@ -364,6 +364,8 @@ void apply(const Plan& plan) {
 }  // namespace
 
 void cross_iteration(Program& program, const CrossIteration& options, const ChooseDelayed& choose) {
+  if (options.move != "none" && options.delay != CrossIteration{}.delay)
+    fail("option 'delay': found {}, but with 'move' nothing is left to decide", options.delay);
   if (options.move != "none") return move_collectives(program, options.move, options.before);
   if (options.before != "none")
     fail("option 'before': found {}, but nothing to move", options.before);

@@ -65,7 +65,11 @@ void dead_nodes(Graph& g, const DeadNodes& options) {
   do {
     Judge judge(g, options);
     for (NodeId n : reversed(g.nodes()))
-      if (judge.dead(n)) g.erase(n);
+      if (judge.dead(n)) {
+        if (g[n].op->starts)
+          g.remark({.where = shown(g, n), .what = "removed", .why = "nobody waits for it"});
+        g.erase(n);
+      }
   } while (drop_unread_forwarded(g));
   edit_regions(g, [&](Graph& inner) { dead_nodes(inner, options); });
 }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "hocket/ops/constant.h"
 #include "hocket/passes/optimizer_lists.h"
 #include "hocket/passes/precedence.h"
 
@@ -18,15 +19,24 @@ namespace {
 
 std::string called(const Graph& g, NodeId n) { return "%" + g.name(g.result(n)); }
 
+/// Equal for equal numbers: a constant's bytes, else which value it is.
+std::string number_text(const Graph& g, Value v) {
+  std::optional<Tensor> value = ops::constant_value(g, v);
+  if (!value) return fmt::format("%{}", v.index);
+  std::string text = to_text(value->type());
+  for (std::byte b : std::as_const(*value).bytes()) text += fmt::format(" {:02x}", b);
+  return text;
+}
+
 /// What must be the same in optimizers that are joined, apart from the attributes: what is no list,
 /// and which lists there are.
-std::string hyper_parameters(const Node& node) {
+std::string hyper_parameters(const Graph& g, const Node& node) {
   std::string key = fmt::format("{} delay {} stage {}", node.op->name, node.delay, node.stage);
   for (std::size_t s = 0; s < node.op->operands.size(); ++s) {
     bool list = node.op->operands[s].count == Count::many;
     key += list && !node.slot(s).empty() ? " list" : " [";
     if (!list)
-      for (Value v : node.slot(s)) key += fmt::format(" {}", v.index);
+      for (Value v : node.slot(s)) key += " " + number_text(g, v);
   }
   return key;
 }
@@ -53,7 +63,7 @@ std::vector<Group> find_groups(Graph& g, const Precedence& order) {
       depth[n.index] =
           std::max(depth[n.index], depth[before.index] + (g[before].op->optimizes ? 1 : 0));
     if (!node.op->optimizes || parameter_count(node) == 0) continue;
-    std::string key = hyper_parameters(node) + attributes(node);
+    std::string key = hyper_parameters(g, node) + attributes(node);
     auto [group, fresh] =
         index.emplace(fmt::format("{} depth {}", key, depth[n.index]), groups.size());
     if (fresh) groups.emplace_back();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <queue>
 #include <unordered_map>
 #include <vector>
@@ -33,21 +34,61 @@ struct Calls {
   }
 };
 
+/// Calls on one channel are parts of one meeting when a set of ranks takes part in both.
+class Common {
+ public:
+  /// Calls are added in the order of their numbers.
+  void add(std::size_t call) { parent_.push_back(call); }
+  void join(const Graph& g, NodeId n, std::size_t call) {
+    const std::vector<int>& lowest = sets(g, g[n].attr<std::string>("group"));
+    for (int rank : g.ranks()) {
+      std::pair key(g[n].attr<std::int64_t>("channel"), lowest[static_cast<std::size_t>(rank)]);
+      auto [it, fresh] = first_.emplace(key, call);
+      if (!fresh) parent_[root(call)] = root(it->second);
+    }
+  }
+  std::size_t root(std::size_t call) {
+    while (parent_[call] != call) call = parent_[call] = parent_[parent_[call]];
+    return call;
+  }
+
+ private:
+  /// By rank: the lowest rank of its set.
+  const std::vector<int>& sets(const Graph& g, const std::string& group) {
+    auto [it, fresh] = sets_.emplace(group, std::vector<int>{});
+    if (!fresh) return it->second;
+    it->second.assign(static_cast<std::size_t>(g.world().ranks()), -1);
+    for (int rank = 0; rank < g.world().ranks(); ++rank) {
+      if (it->second[static_cast<std::size_t>(rank)] >= 0) continue;
+      for (int member : g.world().members(group, rank))
+        it->second[static_cast<std::size_t>(member)] = rank;
+    }
+    return it->second;
+  }
+
+  std::vector<std::size_t> parent_;
+  std::map<std::pair<std::int64_t, int>, std::size_t> first_;  // by channel and set
+  std::map<std::string, std::vector<int>, std::less<>> sets_;  // by group
+};
+
 Calls find_calls(const Program& program) {
   Calls calls;
-  std::unordered_map<std::int64_t, std::size_t> common;  // by channel
+  Common common;
   for (std::size_t i = 0; i < program.graphs.size(); ++i) {
     const Graph& g = program.graphs[i];
     OwnGroups own(g);
     for (NodeId n : g.nodes()) {
       if (!has_channel(g[n])) continue;
-      std::size_t meeting = calls.meetings;
-      if (!own.owns(g[n]))
-        meeting = common.emplace(g[n].attr<std::int64_t>("channel"), meeting).first->second;
-      if (meeting == calls.meetings) ++calls.meetings;
-      calls.list.push_back({i, n, meeting});
+      calls.list.push_back({i, n, calls.list.size()});
+      common.add(calls.list.back().meeting);
+      if (!own.owns(g[n])) common.join(g, n, calls.list.back().meeting);
     }
   }
+  // Numbered in the order in which they are found.
+  std::unordered_map<std::size_t, std::size_t> meetings;
+  for (Call& c : calls.list)
+    c.meeting = meetings.emplace(common.root(c.meeting), meetings.size()).first->second;
+  calls.meetings = meetings.size();
   return calls;
 }
 

@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "hocket/ir/graph.h"
+#include "hocket/passes/fixed_order.h"
 
 namespace hocket {
 
 /// The order that a graph's nodes must keep, as the list stood when this was made: operands before
 /// their readers; readers of a state before the node that makes its next value, so that one buffer
-/// serves both; effects, and collectives that ranks with another graph take part in, one after the
-/// other. Any other order of the same nodes means the same.
+/// serves both; and what no operand tells (fixed_order.h). Any other order of the same nodes means
+/// the same.
 class Precedence {
  public:
   /// O(nodes + uses).
@@ -30,9 +31,7 @@ class Precedence {
   const Graph& graph_;
   std::vector<NodeId> nodes_;
   std::vector<std::uint32_t> position_;  // by node
-  // The edges that are not operands: of node n those from starts_[n] to starts_[n + 1].
-  std::vector<std::uint32_t> starts_;
-  std::vector<NodeId> more_;
+  NodeLists more_;                       // what must stand before a node beside its operands
 };
 
 }  // namespace hocket

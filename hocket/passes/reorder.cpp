@@ -7,6 +7,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/passes/collectives.h"
+#include "hocket/passes/fixed_order.h"
 
 namespace hocket {
 namespace {
@@ -19,7 +20,8 @@ class Sorter {
         blocked_(g.node_bound()),
         holds_(g.node_bound()),
         passed_(g.node_bound()),
-        successor_(g.node_bound()),
+        fixed_(fixed_order(g)),
+        followers_(g.node_bound(), fixed_),
         ready_(Later{&position_}),
         held_(Later{&position_}) {
     std::uint32_t position = 0;
@@ -27,14 +29,7 @@ class Sorter {
       position_[n.index] = position++;
       for (Value v : g[n].inputs) blocked_[n.index] += g.is_input(g.node(v)) ? 0 : 1;
     }
-    NodeId previous;
-    for (NodeId n : fixed_sequence(g)) {
-      if (previous) {
-        successor_[previous.index] = n;
-        ++blocked_[n.index];
-      }
-      previous = n;
-    }
+    for (const NodeEdge& e : fixed_) ++blocked_[e.to.index];
     for (const Input& in : g.inputs()) count_holds(in.value);
   }
 
@@ -117,7 +112,7 @@ class Sorter {
     for (std::uint32_t i = 0; i < g_[n].result_count; ++i)
       for (Use use : g_.uses(g_.result(n, i)))
         if (use.node != g_.return_node()) unblock(use.node);
-    if (NodeId next = successor_[n.index]) unblock(next);
+    for (NodeId next : followers_[n]) unblock(next);
   }
 
   void unblock(NodeId n) {
@@ -129,7 +124,8 @@ class Sorter {
   std::vector<std::uint32_t> blocked_;   // operands that are not placed yet
   std::vector<int> holds_;               // readers that shall come first
   std::vector<bool> passed_;             // the walk has been there
-  std::vector<NodeId> successor_;        // in the fixed sequence
+  std::vector<NodeEdge> fixed_;
+  NodeLists followers_;  // along fixed_
   std::unordered_map<Value, NodeId> held_states_;
   Queue ready_, held_;
   std::size_t placed_ = 0;

@@ -55,8 +55,9 @@ class Splitter {
       : g_(g), n_(n), parts_(std::move(parts)), slices_(g[n].inputs.size()) {}
 
   void run() {
-    for (const Part& part : parts_)
-      for (const Slice& s : part) ++slices_[s.member];
+    for (std::size_t p = 0; p < parts_.size(); ++p)
+      for (std::uint32_t i = 0; i < parts_[p].size(); ++i)
+        slices_[parts_[p][i].member].push_back({p, i});
     for (const Part& part : parts_) start(part);
     for (NodeId wait : readers_of(g_, n_)) replace(wait);
     g_.erase(n_);
@@ -75,7 +76,7 @@ class Splitter {
 
   Value operand(const Slice& s) {
     Value x = g_[n_].inputs[s.member];
-    if (slices_[s.member] == 1) return x;
+    if (slices_[s.member].size() == 1) return x;
     if (g_.type(x).shape.size() != 1) {
       Value& flat = flat_[s.member];
       if (!flat) flat = add(n_, n_, ops::reshape, {x}, {{"shape", Ints{g_.type(x).elements()}}});
@@ -111,15 +112,14 @@ class Splitter {
   void replace(NodeId wait) {
     std::map<std::uint32_t, std::vector<Value>> arrived;  // by member
     for (Value v : g_[wait].inputs) arrived[v.index - g_[n_].first_result];
-    for (std::size_t p = 0; p < parts_.size(); ++p) {
+    std::map<std::size_t, std::vector<std::uint32_t>> wanted;  // by part: slices, in their order
+    for (const auto& [member, pieces] : arrived)
+      for (auto [part, slice] : slices_[member]) wanted[part].push_back(slice);
+    for (const auto& [part, slices] : wanted) {
       std::vector<Value> pending;
-      for (std::uint32_t i = 0; i < parts_[p].size(); ++i)
-        if (arrived.contains(parts_[p][i].member)) pending.push_back(g_.result(started_[p], i));
-      if (pending.empty()) continue;
+      for (std::uint32_t i : slices) pending.push_back(g_.result(started_[part], i));
       Value next = add(wait, wait, ops::wait, pending, {});
-      for (const Slice& s : parts_[p])
-        if (auto it = arrived.find(s.member); it != arrived.end())
-          it->second.push_back({next.index++});
+      for (std::uint32_t i : slices) arrived[parts_[part][i].member].push_back({next.index++});
     }
     for (std::uint32_t i = 0; i < g_[wait].inputs.size(); ++i) {
       Value old = g_.result(wait, i);
@@ -141,16 +141,19 @@ class Splitter {
   Graph& g_;
   NodeId n_;
   std::vector<Part> parts_;
-  std::vector<std::uint32_t> slices_;    // by member: how many
-  std::map<std::uint32_t, Value> flat_;  // by member
-  std::vector<NodeId> started_;          // by part
+  struct Place {
+    std::size_t part;
+    std::uint32_t slice;
+  };
+  std::vector<std::vector<Place>> slices_;  // by member
+  std::map<std::uint32_t, Value> flat_;     // by member
+  std::vector<NodeId> started_;             // by part
 };
 
 /// Why a collective stays whole; nothing when it can be cut.
 std::string refusal(const Graph& g, NodeId n, OwnGroups& own, std::int64_t part) {
   const Node& node = g[n];
-  std::int64_t bytes = 0;
-  for (Value v : node.inputs) bytes += g.type(v).bytes();
+  std::int64_t bytes = operand_bytes(g, n);
   if (bytes <= part) return fmt::format("{} bytes fit in one part", bytes);
   if (node.op != &ops::all_reduce && node.op != &ops::reduce && node.op != &ops::broadcast_from)
     return fmt::format("the elements of {} have their places among ranks", node.op->name);
@@ -187,7 +190,7 @@ void split_collectives(Graph& g, const SplitCollectives& options) {
     Splitter(g, n, std::move(parts)).run();
     g.remark({.where = std::move(where),
               .what = fmt::format("cut into {} parts", count),
-              .why = fmt::format("a part has at most {} bytes", part)});
+              .why = fmt::format("a part has at most {} bytes, or one element", part)});
   }
 }
 

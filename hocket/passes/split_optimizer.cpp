@@ -115,41 +115,57 @@ void split_by_parameter(Graph& g) {
 
 // ---- by a set of gradients
 
-/// The values named in `%a+%b`. In a program of several graphs each knows some of them.
-std::unordered_set<Value> named_gradients(Graph& g, std::string_view text) {
-  std::unordered_set<Value> gradients;
+std::vector<Value> gradients_of(const Graph& g) {
+  std::vector<Value> all;
   for (NodeId n : optimizers(g))
-    for (Value v : g[n].slot(gradient_slot)) gradients.insert(v);
-  auto refuse = [&](std::string_view name) {
-    std::vector<std::string> names;
-    for (NodeId n : optimizers(g))
-      for (Value v : g[n].slot(gradient_slot)) names.push_back("%" + g.name(v));
-    std::vector<std::string_view> known(names.begin(), names.end());
-    fail("option 'gradients': no optimizer has the gradient '{}'{}", name,
-         nearest_hint(name, known));
-  };
-  std::unordered_set<Value> named;
+    for (Value v : g[n].slot(gradient_slot)) all.push_back(v);
+  return all;
+}
+
+[[noreturn]] void refuse_name(const Program& program, std::string_view name) {
+  std::vector<std::string> names;
+  for (const Graph& g : program.graphs)
+    for (Value v : gradients_of(g)) names.push_back("%" + g.name(v));
+  std::vector<std::string_view> known(names.begin(), names.end());
+  fail("option 'gradients': no optimizer has the gradient '{}'{}", name, nearest_hint(name, known));
+}
+
+/// By graph, the values named in `%a+%b`: each is a gradient in one of them at least.
+std::vector<std::unordered_set<Value>> named_gradients(Program& program, std::string_view text) {
+  std::vector<std::unordered_set<Value>> gradients, named(program.graphs.size());
+  for (const Graph& g : program.graphs) {
+    std::vector<Value> all = gradients_of(g);
+    gradients.emplace_back(all.begin(), all.end());
+  }
   for (std::string_view name : split(text, '+')) {
     name = trim(name);
     if (name.size() < 2 || name[0] != '%')
       fail("option 'gradients': found '{}', wanted names such as %a+%b", text);
-    Value v = g.find(name.substr(1));
-    if (v && gradients.contains(v))
-      named.insert(v);
-    else if (g.ranks().empty())
-      refuse(name);
-    else
-      g.remark({.where = std::string(name),
-                .what = "not looked for in " + g.name(),
-                .why = "no optimizer of this graph has it as a gradient"});
+    std::vector<Graph*> without;
+    for (std::size_t i = 0; i < program.graphs.size(); ++i) {
+      Value v = program.graphs[i].find(name.substr(1));
+      if (v && gradients[i].contains(v))
+        named[i].insert(v);
+      else
+        without.push_back(&program.graphs[i]);
+    }
+    if (without.size() == program.graphs.size()) refuse_name(program, name);
+    for (Graph* g : without)
+      g->remark({.where = std::string(name),
+                 .what = "not looked for in " + g->name(),
+                 .why = "no optimizer of this graph has it as a gradient"});
   }
   return named;
 }
 
-void split_by_gradients(Graph& g, std::string_view text) {
-  const std::unordered_set<Value> named = named_gradients(g, text);
-  NodeId apart;  // has no other gradients
+/// What was to be cut off is cut off, or is by itself already: then `apart` is such an optimizer.
+struct Cut {
   bool found = false;
+  NodeId apart = {};
+};
+
+Cut split_by_gradients(Graph& g, const std::unordered_set<Value>& named) {
+  Cut cut;
   for (NodeId n : optimizers(g)) {
     auto gradients = g[n].slot(gradient_slot);
     Positions rest, off;
@@ -157,29 +173,38 @@ void split_by_gradients(Graph& g, std::string_view text) {
       (named.contains(gradients[i]) ? off : rest).push_back(i);
     if (off.empty()) continue;
     if (rest.empty()) {
-      apart = n;
+      cut.apart = n;
       g.remark({.where = called(g, n), .what = "not cut", .why = "all its gradients are named"});
       continue;
     }
     // The rest comes first: what was cut off is to be moved.
     cut_optimizer(g, n, {{rest, off}},
                   fmt::format("{} of {} gradients are named", off.size(), gradients.size()));
-    found = true;
+    cut.found = true;
   }
-  if (apart && !found && g.ranks().empty())
-    fail("{}: all {} gradients are to be cut off, wanted some that stay", called(g, apart),
-         parameter_count(g[apart]));
+  return cut;
+}
+
+void split_by_gradients(Program& program, std::string_view text) {
+  const auto named = named_gradients(program, text);
+  std::vector<Cut> cuts;
+  for (std::size_t i = 0; i < named.size(); ++i)
+    cuts.push_back(split_by_gradients(program.graphs[i], named[i]));
+  if (std::ranges::any_of(cuts, &Cut::found)) return;
+  for (std::size_t i = 0; i < cuts.size(); ++i) {
+    const Graph& g = program.graphs[i];
+    if (cuts[i].apart)
+      fail("{}: all {} gradients are to be cut off, wanted some that stay",
+           called(g, cuts[i].apart), parameter_count(g[cuts[i].apart]));
+  }
 }
 
 }  // namespace
 
-void split_optimizer(Graph& g, const SplitOptimizer& options) {
-  if (options.gradients != "none")
-    split_by_gradients(g, options.gradients);
-  else if (options.by == "parameter")
-    split_by_parameter(g);
-  else
-    split_by_bucket(g);
+void split_optimizer(Program& program, const SplitOptimizer& options) {
+  if (options.gradients != "none") return split_by_gradients(program, options.gradients);
+  for (Graph& g : program.graphs)
+    options.by == "parameter" ? split_by_parameter(g) : split_by_bucket(g);
 }
 
 }  // namespace hocket

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "hocket/ir/graph.h"
+#include "hocket/ir/program.h"
 
 namespace hocket {
 
@@ -20,7 +20,8 @@ struct SplitOptimizer {
 /// nodes that move data to a wait; of several the one that was started last. The parts take the
 /// place of the whole in the order of their collectives. Those without one are one part more, in
 /// front, since it need not wait. With `gradients` the named ones are cut off and stand behind the
-/// rest; Error when they are none, or no gradients, or leave no rest anywhere. O(nodes + operands).
-void split_optimizer(Graph& g, const SplitOptimizer& options);
+/// rest; Error when they are none, or one is a gradient in no graph, or no rest is left anywhere.
+/// O(nodes + operands).
+void split_optimizer(Program& program, const SplitOptimizer& options);
 
 }  // namespace hocket

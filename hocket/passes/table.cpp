@@ -183,7 +183,10 @@ PassCall parse_item(std::string_view item) {
     std::size_t equals = parts[i].find('=');
     if (equals == parts[i].npos)
       fail("pass '{}': found '{}', wanted key=value", call.name, parts[i]);
-    call.options.emplace_back(parts[i].substr(0, equals), parts[i].substr(equals + 1));
+    std::string_view key = parts[i].substr(0, equals);
+    if (std::ranges::any_of(call.options, [&](const auto& o) { return o.first == key; }))
+      fail("pass '{}': option '{}' is given twice", call.name, key);
+    call.options.emplace_back(key, parts[i].substr(equals + 1));
   }
   return call;
 }

@@ -14,6 +14,8 @@ namespace {
 // Of the iterations; lanes of spans follow.
 constexpr std::int64_t steps_thread = 0;
 
+constexpr double a_moment = 1e-9;  // seconds: the least that is written
+
 std::int64_t thread_of(const Span& s) { return 1 + static_cast<std::int64_t>(s.lane); }
 
 class Writer {
@@ -48,16 +50,17 @@ class Writer {
     json_.field("iteration", s.iteration).end_object().end_object();
   }
 
-  void step(std::int64_t rank, std::size_t k, const RankTrace::Step& s) {
+  void step(std::int64_t rank, const RankTrace::Step& s) {
     begin_event("X", rank, steps_thread, s.begin);
-    json_.field("dur", micros(s.end - s.begin)).field("name", fmt::format("iteration {}", k));
+    std::string title =
+        s.drain == 0 ? fmt::format("iteration {}", s.iteration) : fmt::format("drain {}", s.drain);
+    json_.field("dur", micros(s.end - s.begin)).field("name", title);
     json_.field("cat", "iteration").end_object();
   }
 
   /// `phase`: s begins an arrow, t passes through, f ends it. It is tied to the slice around it.
-  void arrow(std::string_view phase, std::int64_t rank, std::int64_t id, const Span& s) {
-    // Transfers can begin while their start still runs, so that one gives the beginning.
-    begin_event(phase, rank, thread_of(s), phase == "s" ? s.begin : (s.begin + s.end) / 2);
+  void arrow(std::string_view phase, std::int64_t rank, std::int64_t id, const Span& s, double at) {
+    begin_event(phase, rank, thread_of(s), at);
     json_.field("id", id).field("name", "transfer").field("cat", "flow");
     if (phase != "s") json_.field("bp", "e");
     json_.end_object();
@@ -87,14 +90,16 @@ struct Journey {
 void draw_arrows(Writer& writer, std::int64_t rank, std::int64_t first_id, const RankTrace& trace) {
   std::vector<Journey> journeys;
   for (const Span& s : trace.spans) {
-    if (s.call < 0) continue;
-    auto call = static_cast<std::size_t>(s.call);
-    if (journeys.size() <= call) journeys.resize(call + 1);
-    auto set = [&s](const Span*& place) { place = place == nullptr ? &s : place; };
-    if (s.kind == SpanKind::start) set(journeys[call].start);
-    if (s.kind == SpanKind::transfer) set(journeys[call].transfer);
-    if (s.kind == SpanKind::wait) set(journeys[call].wait);
-    if (s.kind == SpanKind::kernel) set(journeys[call].reader);
+    auto set = [&](std::int64_t call, const Span* Journey::*place) {
+      if (call < 0) return;
+      if (std::ssize(journeys) <= call) journeys.resize(static_cast<std::size_t>(call) + 1);
+      const Span*& first = journeys[static_cast<std::size_t>(call)].*place;
+      first = first == nullptr ? &s : first;
+    };
+    if (s.kind == SpanKind::start) set(s.call, &Journey::start);
+    if (s.kind == SpanKind::transfer) set(s.call, &Journey::transfer);
+    if (s.kind == SpanKind::wait) set(s.call, &Journey::wait);
+    set(s.reads, &Journey::reader);
   }
   for (std::size_t i = 0; i < journeys.size(); ++i) {
     const Journey& j = journeys[i];
@@ -103,8 +108,14 @@ void draw_arrows(Writer& writer, std::int64_t rank, std::int64_t first_id, const
     const Span* last = nullptr;
     for (const Span* s : stops) last = s != nullptr ? s : last;
     if (j.start == nullptr || last == j.start) continue;
-    for (const Span* s : stops)
-      if (s != nullptr) writer.arrow(s == j.start ? "s" : s == last ? "f" : "t", rank, id, *s);
+    // A transfer can begin while its start still runs, and behind the beginning of its wait; yet
+    // viewers want each stop later than the one before.
+    double at = j.start->begin;
+    for (const Span* s : stops) {
+      if (s == nullptr) continue;
+      if (s != j.start) at = std::max(s->begin, std::min(at + a_moment, s->end));
+      writer.arrow(s == j.start ? "s" : s == last ? "f" : "t", rank, id, *s, at);
+    }
   }
 }
 
@@ -124,7 +135,7 @@ std::string to_perfetto(const Trace& trace) {
     for (std::size_t i = 0; i < mine.lanes.size(); ++i)
       writer.name(rank, "thread_name", 1 + static_cast<std::int64_t>(i),
                   i == 0 ? mine.lanes[i] : fmt::format("group {}", mine.lanes[i]));
-    for (std::size_t k = 0; k < mine.steps.size(); ++k) writer.step(rank, k, mine.steps[k]);
+    for (const RankTrace::Step& s : mine.steps) writer.step(rank, s);
     std::int64_t calls = 0;
     for (const Span& s : mine.spans) {
       writer.slice(rank, mine, s);

@@ -16,6 +16,10 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
+  /// Says what the next step is, for traces: an iteration, or the `drain`th step behind it that
+  /// does what is late. Otherwise steps are counted.
+  virtual void announce(std::int64_t iteration, int drain) { (void)iteration, (void)drain; }
+
   /// One iteration of all ranks; `inputs[rank]` has a tensor for every input of its graph.
   virtual std::vector<RankResult> step(const Program& program,
                                        std::span<const std::vector<Tensor>> inputs) = 0;

@@ -133,6 +133,7 @@ std::shared_ptr<InFlight> start_transfer(Frame& frame, NodeId n, comm::ProcessGr
       }
     }
     call.members = members;
+    call.goes_on = !flight->works.empty();
     flight->works.push_back(group.start(call));
   }
   return flight;

@@ -41,6 +41,7 @@ std::vector<Loop::Produced> Loop::step(std::span<const Named> batch) {
   require_unchanged();
   if (batch.size() != state_.size())
     fail("a batch for {}, wanted {}", count_of(std::ssize(batch), "rank"), state_.size());
+  executor_.announce(begin_ + step_, 0);
   return kernel_iteration(step_window(shape_, step_), batch);
 }
 
@@ -52,6 +53,7 @@ std::vector<Loop::Produced> Loop::drain() {
     Window window = drain_window(shape_, steps, j);
     step_ = steps - 1 + j;
     if (window.lo > window.hi) continue;
+    executor_.announce(begin_ + steps - 1, j);
     for (Produced& p : kernel_iteration(window, {})) all.push_back(std::move(p));
   }
   begin_ += steps;

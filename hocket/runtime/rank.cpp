@@ -70,7 +70,7 @@ RankResult Rank::step(const Program& program, std::span<const Tensor> inputs) {
   label(graph);
   std::size_t first_span = trace_.spans.size();
   clock_ = now();
-  trace_.steps.push_back({clock_, clock_});
+  trace_.steps.push_back({clock_, clock_, iteration_, drain_});
   NodeId at;
   try {
     take_up(graph);
@@ -87,7 +87,7 @@ RankResult Rank::step(const Program& program, std::span<const Tensor> inputs) {
     hand_on(graph);
     trace_.steps.back().end = now();
     times_ = step_times(std::span(trace_.spans).subspan(first_span));
-    ++iteration_;
+    announce(iteration_ + 1, 0);
     waited_.clear();
     return result;
   } catch (const Error& e) {
@@ -104,9 +104,22 @@ void Rank::leave() {
 }
 
 /// The compute lane did this since its last note.
-void Rank::note(SpanKind kind, std::uint32_t label, std::int64_t call) {
+void Rank::note(SpanKind kind, std::uint32_t label, std::int64_t call, std::int64_t reads) {
   double end = now();
-  trace_.spans.push_back({kind, 0, label, iteration_, std::exchange(clock_, end), end, 0, call});
+  trace_.spans.push_back(
+      {kind, 0, label, iteration_, std::exchange(clock_, end), end, 0, call, reads});
+}
+
+/// A transfer that the node is the first to read, when there is one.
+std::int64_t Rank::first_read(const Node& node) {
+  std::int64_t read = -1;
+  if (!keep_trace_ || waited_.empty()) return read;
+  for (Value v : node.inputs)
+    if (auto it = waited_.find(v); it != waited_.end()) {
+      read = it->second;
+      waited_.erase(it);
+    }
+  return read;
 }
 
 void Rank::run_node(Frame& frame, NodeId n) {
@@ -117,14 +130,7 @@ void Rank::run_node(Frame& frame, NodeId n) {
     return;
   }
   std::vector<Tensor> results = frame.run(n);
-  std::int64_t read = -1;
-  if (keep_trace_ && !waited_.empty())
-    for (Value v : node.inputs)
-      if (auto it = waited_.find(v); it != waited_.end()) {
-        read = it->second;
-        waited_.erase(it);
-      }
-  note(SpanKind::kernel, (*labels_)[n.index], read);
+  note(SpanKind::kernel, (*labels_)[n.index], -1, first_read(node));
   frame.finish(n, std::move(results));
 }
 
@@ -142,7 +148,7 @@ void Rank::start(Frame& frame, NodeId n) {
       arriving_[graph.result(n, i)] = {flight, i};
       ++flight->holders[i];
     }
-  note(SpanKind::start, flight->label, flight->call);
+  note(SpanKind::start, flight->label, flight->call, first_read(node));
   frame.finish(n, std::vector<Tensor>(node.result_count));
   if (node.op != &ops::barrier) return;
   flight->wait();

@@ -31,6 +31,8 @@ class Rank {
   /// kept. What the step before handed on in flight is taken up under its name. Error when an input
   /// does not fit, RunError with the node when a node fails.
   RankResult step(const Program& program, std::span<const Tensor> inputs);
+  /// What the next step is called in traces.
+  void announce(std::int64_t iteration, int drain) { iteration_ = iteration, drain_ = drain; }
   /// After a failed step: leaves all groups, then gives up the bytes that they used.
   void leave();
 
@@ -52,7 +54,8 @@ class Rank {
   std::vector<Tensor> wait(Frame& frame, NodeId n);
   void progress(Frame& frame);
   void arrived(Frame& frame, InFlight& flight);
-  void note(SpanKind kind, std::uint32_t label, std::int64_t call = -1);
+  std::int64_t first_read(const Node& node);
+  void note(SpanKind kind, std::uint32_t label, std::int64_t call = -1, std::int64_t reads = -1);
   std::uint32_t lane_of(const std::string& group);
 
   Identity identity_;
@@ -67,6 +70,7 @@ class Rank {
   StepTimes times_;
   bool keep_trace_;
   std::int64_t iteration_ = 0, calls_ = 0;
+  int drain_ = 0;
   double clock_ = 0;                                // when the last span of the compute lane ended
   std::unordered_map<Value, std::int64_t> waited_;  // results of waits that nobody has read yet
 };

@@ -140,6 +140,10 @@ Ranks::~Ranks() = default;
 
 int Ranks::count() const { return static_cast<int>(crew_->ranks.size()); }
 
+void Ranks::announce(std::int64_t iteration, int drain) {
+  for (const auto& rank : crew_->ranks) rank->announce(iteration, drain);
+}
+
 std::vector<RankResult> Ranks::step(const Program& program,
                                     std::span<const std::vector<Tensor>> inputs) {
   if (inputs.size() != crew_->ranks.size())

@@ -34,6 +34,7 @@ class Ranks final : public Executor {
   ~Ranks() override;
 
   int count() const;
+  void announce(std::int64_t iteration, int drain) override;
   /// RunError with the first cause when a rank fails, after all of them have stopped; from then on
   /// every step throws it. Programs must outlive this where traces are kept.
   std::vector<RankResult> step(const Program& program,

@@ -46,9 +46,9 @@ void expect_refusal(const std::string& folder, const std::string& wanted) {
 /// Outputs whose bits the source fixes, by name, one per line.
 void expect_exact(const Step& step, const RunReport& report, const std::string& names) {
   for (std::string_view name : split(names, '\n'))
-    for (std::size_t i = 0; i < report.output_names.size(); ++i)
+    for (std::size_t i = 0; i < report.labels[0].size(); ++i)
       for (std::size_t k = 0;
-           trim(name) == report.output_names[i] && k < report.outcome.outputs.size(); ++k)
+           trim(name) == report.labels[0][i].name && k < report.outcome.outputs.size(); ++k)
         EXPECT_TRUE(same_bits(report.outcome.outputs[k][0][i], step.recording.expected[k][0][i]))
             << name;
 }

@@ -24,9 +24,13 @@ class GraphMaker {
   /// Some more state, of the types that there are.
   void loop_inputs();
   void node();
-  /// Sends some value to the other stage; its type.
-  Type send(std::int64_t to, std::int64_t channel);
-  void receive(std::int64_t from, const Type& type, std::int64_t channel);
+  /// Something to be sent to the other stage; some of it comes out of a collective, and some of
+  /// what is taken goes into one.
+  Value offer();
+  void send(Value v, std::int64_t to, std::int64_t channel);
+  /// Only starts: `take` waits for what this returns.
+  Value receive(std::int64_t from, const Type& type, std::int64_t channel);
+  void take(Value pending);
   /// A collective in which ranks with other graphs take part.
   void meet(const Type& type, std::int64_t channel);
   void outputs();
@@ -102,6 +106,7 @@ class GraphMaker {
   // ---- ranks (graph_maker_ranks.cpp)
 
   void rank_and_shard();
+  Value summed(Value v);
   /// One of the axes, or all ranks that the graph may speak to.
   std::string some_group();
   void collective();

@@ -11,17 +11,27 @@
 
 namespace hocket::testing {
 
-Type GraphMaker::send(std::int64_t to, std::int64_t channel) {
-  Value x = any();
-  NodeId n = make(ops::send, {x}, {{"group", "pp"}, {"to", to}, {"channel", channel}});
-  keep(ops::wait(graph_, graph_.result(n)));
-  return graph_.type(x);
+Value GraphMaker::summed(Value v) {
+  return ops::wait(graph_, graph_.result(make(ops::all_reduce, {v}, {{"group", group_}})));
 }
 
-void GraphMaker::receive(std::int64_t from, const Type& type, std::int64_t channel) {
-  NodeId n =
-      make(ops::recv, {}, {{"group", "pp"}, {"from", from}, {"type", type}, {"channel", channel}});
+Value GraphMaker::offer() {
+  return chance(random_, 50) ? any() : summed(floats(DType::f32, {dim_of(2), 2}));
+}
+
+void GraphMaker::send(Value v, std::int64_t to, std::int64_t channel) {
+  NodeId n = make(ops::send, {v}, {{"group", "pp"}, {"to", to}, {"channel", channel}});
   keep(ops::wait(graph_, graph_.result(n)));
+}
+
+Value GraphMaker::receive(std::int64_t from, const Type& type, std::int64_t channel) {
+  return graph_.result(
+      make(ops::recv, {}, {{"group", "pp"}, {"from", from}, {"type", type}, {"channel", channel}}));
+}
+
+void GraphMaker::take(Value pending) {
+  keep(ops::wait(graph_, pending));
+  if (graph_.type(values_.back()).dtype == DType::f32) keep(summed(values_.back()));
 }
 
 void GraphMaker::meet(const Type& type, std::int64_t channel) {

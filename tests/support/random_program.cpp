@@ -5,6 +5,13 @@
 namespace hocket::testing {
 namespace {
 
+/// From one stage to the other.
+struct Transfer {
+  std::size_t from = 0;
+  Value value, arriving;
+  std::int64_t channel = 0;
+};
+
 /// Two stages: what the first one computes goes to the second, and something comes back.
 Program random_pipeline(Random& random, const RandomProgram& options) {
   auto world =
@@ -21,18 +28,30 @@ Program random_pipeline(Random& random, const RandomProgram& options) {
     makers.emplace_back(random, program.graphs[i], false, "dp");
     makers[i].inputs();
   }
-  std::size_t transfers = 1 + below(random, 3);
-  for (std::size_t t = 0; t < transfers; ++t) {
+  // Some are ready to receive before the transfer in front of it is made.
+  std::vector<Transfer> transfers(1 + below(random, 3));
+  for (std::size_t t = 0; t < transfers.size(); ++t) {
+    auto plan = [&](std::size_t at) {
+      Transfer& transfer = transfers[at];
+      if (transfer.arriving) return;
+      std::size_t from = below(random, 2);
+      transfer = {from, makers[from].offer(), {}, 1000 * (1 + static_cast<std::int64_t>(at))};
+      transfer.arriving =
+          makers[1 - from].receive(static_cast<std::int64_t>(from),
+                                   program.graphs[from].type(transfer.value), transfer.channel);
+    };
+    if (t + 1 < transfers.size() && chance(random, 50)) {
+      plan(t);
+      plan(t + 1);
+    }
     for (GraphMaker& m : makers)
       for (int i = 0; i < options.nodes / 8; ++i) m.node();
-    std::size_t from = below(random, 2);
-    Type type = makers[from].send(static_cast<std::int64_t>(1 - from),
-                                  1000 * (1 + static_cast<std::int64_t>(t)));
-    makers[1 - from].receive(static_cast<std::int64_t>(from), type,
-                             1000 * (1 + static_cast<std::int64_t>(t)));
+    plan(t);
+    const Transfer& now = transfers[t];
+    makers[now.from].send(now.value, static_cast<std::int64_t>(1 - now.from), now.channel);
+    makers[1 - now.from].take(now.arriving);
     if (chance(random, 50))
-      for (GraphMaker& m : makers)
-        m.meet({DType::f32, false, {2}}, 500 + 1000 * (1 + static_cast<std::int64_t>(t)));
+      for (GraphMaker& m : makers) m.meet({DType::f32, false, {2}}, 500 + now.channel);
   }
   for (GraphMaker& m : makers) m.outputs();
   return program;

@@ -23,10 +23,11 @@ using F = std::vector<float>;
 
 Program read(std::string_view text) { return parse(text, ops::all()); }
 
+template <class Wanted = RunError>
 std::string error_of(const Program& p, const std::vector<std::vector<Tensor>>& inputs) {
   try {
     interpret(p, inputs);
-  } catch (const Error& e) {
+  } catch (const Wanted& e) {
     return e.what();
   }
   return "no error";
@@ -110,7 +111,8 @@ TEST(Interpret, HooksAndKnownValues) {
 
 TEST(Interpret, ConstantsByName) {
   Program p = read("graph step() {\n  %c: f32[2] = constant {ref=\"table\"}\n  return %c\n}\n");
-  EXPECT_EQ(error_of(p, {{}}), "constant: the program has no value for \"table\"");
+  EXPECT_EQ(error_of(p, {{}}),
+            "rank 0: %c = constant: constant: the program has no value for \"table\"");
   p.constants["table"] = floats({3, 4}, {2});
   EXPECT_EQ(list(interpret(p, std::vector<std::vector<Tensor>>{{}})[0].outputs[0]), (F{3, 4}));
 }
@@ -138,10 +140,10 @@ graph step(%x: f32[2]) {
 
 TEST(Interpret, InputsAreChecked) {
   Program p = read("graph step(%x: f32[2]) {\n  return %x\n}\n");
-  EXPECT_EQ(error_of(p, {{}}), "rank 0: 0 inputs given, graph step wants 1");
-  EXPECT_EQ(error_of(p, {{floats({1}, {1})}}), "rank 0: input %x is f32[1], wanted f32[2]");
-  EXPECT_EQ(error_of(p, {{Tensor{}}}), "rank 0: input %x is missing, wanted f32[2]");
-  EXPECT_EQ(error_of(p, {}), "inputs for 0 ranks, wanted 1");
+  EXPECT_EQ(error_of<Error>(p, {{}}), "rank 0: 0 inputs given, graph step wants 1");
+  EXPECT_EQ(error_of<Error>(p, {{floats({1}, {1})}}), "rank 0: input %x is f32[1], wanted f32[2]");
+  EXPECT_EQ(error_of<Error>(p, {{Tensor{}}}), "rank 0: input %x is missing, wanted f32[2]");
+  EXPECT_EQ(error_of<Error>(p, {}), "inputs for 0 ranks, wanted 1");
 }
 
 const char* const two_classes = R"(mesh(rank=2)

@@ -1,9 +1,12 @@
 // Passes about collectives on PyTorch's own steps: how many buckets, of what, and what else is
 // there.
 
+#include "hocket/passes/collectives.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
 #include <map>
 
 #include "hocket/driver/load.h"
@@ -48,6 +51,12 @@ const Expected table[] = {
      {{"all_reduce", 1}, {"all_to_all", 4}},
      {{"all_reduce", 4}}},
 };
+
+TEST(Collectives, BytesThatCannotBeCountedAreMany) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(sum_of_bytes(3, 4), 7);
+  EXPECT_EQ(sum_of_bytes(most, 1), most);
+}
 
 TEST(Buckets, OfCaptures) {
   int found = 0;

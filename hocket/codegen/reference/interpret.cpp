@@ -189,6 +189,14 @@ class Rank {
     return std::ranges::all_of(graph_.results(n), [&](Value v) { return preset_->contains(v); });
   }
 
+  std::vector<Tensor> run_kernel() {
+    try {
+      return frame_.run(at_);
+    } catch (const Error& e) {
+      fail("rank {}: {}: {}", rank_, graph_.describe(at_), e.what());
+    }
+  }
+
   bool step() {
     const Node& node = graph_[at_];
     if (node.delay != 0) fail("{}: has a delay; run the phases instead", graph_.describe(at_));
@@ -222,7 +230,7 @@ class Rank {
       }
       blocking_ = nullptr;
     } else {
-      results = frame_.run(at_);
+      results = run_kernel();
     }
     if (options_.hook) options_.hook(rank_, graph_, at_, results);
     frame_.finish(at_, std::move(results));
@@ -240,6 +248,18 @@ class Rank {
   Meeting* blocking_ = nullptr;
 };
 
+std::vector<RankResult> run(std::span<Rank> ranks) {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (Rank& r : ranks) moved |= r.advance();
+  }
+  auto stuck = std::ranges::find_if(ranks, [](const Rank& r) { return !r.done(); });
+  if (stuck != ranks.end()) fail("{}", stuck->stuck());
+  std::vector<RankResult> results;
+  for (Rank& r : ranks) results.push_back(r.result());
+  return results;
+}
+
 }  // namespace
 
 std::vector<RankResult> interpret(const Program& program,
@@ -254,15 +274,11 @@ std::vector<RankResult> interpret(const Program& program,
     auto rank = static_cast<int>(r);
     ranks.emplace_back(program, rank, inputs[r], meetings, options);
   }
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (Rank& r : ranks) moved |= r.advance();
+  try {
+    return run(ranks);
+  } catch (const Error& e) {  // inputs fit: the run failed
+    throw RunError(e.what());
   }
-  auto stuck = std::ranges::find_if(ranks, [](const Rank& r) { return !r.done(); });
-  if (stuck != ranks.end()) throw Error(stuck->stuck());
-  std::vector<RankResult> results;
-  for (Rank& r : ranks) results.push_back(r.result());
-  return results;
 }
 
 }  // namespace hocket

@@ -26,8 +26,9 @@ struct InterpretOptions {
 };
 
 /// Runs every rank until it ends or waits for another, in turn. `inputs[rank]` has a tensor for
-/// every input of its graph. Throws Error when an input is missing or of another type, when the
-/// calls that meet in a collective differ, or when ranks wait for each other for ever.
+/// every input of its graph. Throws Error when an input is missing or of another type, RunError
+/// with rank and node when a node fails, when the calls that meet in a collective differ, or when
+/// ranks wait for each other for ever.
 std::vector<RankResult> interpret(const Program& program,
                                   std::span<const std::vector<Tensor>> inputs,
                                   const InterpretOptions& options = {});
