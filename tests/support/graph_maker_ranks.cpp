@@ -71,7 +71,9 @@ void GraphMaker::collective() {
   }
   if (operands.empty()) return;
   constexpr std::string_view reductions[] = {"sum", "min", "max", "product"};
-  std::vector<Named> given{{"group", group}};
+  std::vector<Named> given;
+  given.reserve(3);
+  given.push_back({"group", group});
   if (reduces)
     given.push_back({"reduce", std::string(reductions[below(random_, std::size(reductions))])});
   if (op->attribute_index("root") >= 0)

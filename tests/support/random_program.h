@@ -23,8 +23,9 @@ struct RandomProgram {
 /// without next.
 Program random_program(Random& random, const RandomProgram& options);
 
-/// Values for every input of every rank: equal state on all ranks of a graph, other inputs per rank.
-/// Floats are drawn from a few values with -0, infinities and NaN among them; integers are 0 or 1.
+/// Values for every input of every rank: equal state on all ranks of a graph, other inputs per
+/// rank. Floats are drawn from a few values with -0, infinities and NaN among them; integers are 0
+/// or 1.
 std::vector<std::vector<Tensor>> random_inputs(Random& random, const Program& program);
 
 }  // namespace hocket::testing
