@@ -18,7 +18,7 @@ namespace {
 
 /// How much faster than the best `default`.
 double gain(Bars& bars, const std::string& name) {
-  Trial trial = make_trial(name, 0.85);
+  Trial trial = make_trial(name, 0.95);
   std::vector<Setting> settings{{"none", "none"},
                                 {"default, 1 MiB and 25 MiB", "default"},
                                 with_cap(trial, 32),
