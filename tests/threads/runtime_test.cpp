@@ -247,5 +247,37 @@ TEST(Runtime, TraceHasEveryLane) {
   }
 }
 
+TEST(Runtime, ACollectiveOfTwoDtypesPaysLatencyOnce) {
+  Program program = read(R"(mesh(dp=2)
+graph step(%a: f32[2], %b: f32[2]) {
+  %c: f64[2] = cast(%b) {dtype=f64}
+  %h: pending f32[2], %i: pending f64[2] = all_reduce(%a, %c) {group="dp"}
+  %s: f32[2], %t: f64[2] = wait(%h, %i)
+  return %s, %t
+})");
+  Ranks ranks(program, {.link = comm::Link{1e9, 1e-3}});
+  (void)ranks.step(program, step_inputs());
+  for (const StepTimes& t : ranks.times()) EXPECT_NEAR(t.communication, 1e-3 + 24e-9, 1e-8);
+}
+
+TEST(Runtime, ACollectiveCanBeTheFirstReader) {
+  Program program = read(R"(mesh(dp=2)
+graph step(%a: f32[2], %b: f32[2]) {
+  %h: pending f32[2] = all_reduce(%a) {group="dp"}
+  %s: f32[2] = wait(%h)
+  %k: pending f32[4] = all_gather(%s) {group="dp"}
+  %n: f32[2] = neg(%s)
+  %t: f32[4] = wait(%k)
+  return %n, %t
+})");
+  Ranks ranks(program, {.trace = true});
+  (void)ranks.step(program, step_inputs());
+  for (const RankTrace& r : ranks.trace().ranks)
+    for (const Span& s : r.spans) {
+      bool second_start = s.kind == SpanKind::start && s.call == 1;
+      EXPECT_EQ(s.reads, second_start ? 0 : -1);
+    }
+}
+
 }  // namespace
 }  // namespace hocket
