@@ -216,11 +216,14 @@ bool InProcessGroup::wait_for_change(Post& p, Deadline& deadline) {
   return happened;
 }
 
-/// Until all data of the call is where it belongs; false when it is not and there is no time.
+/// Until all data of the call is where it belongs, or with a link until all came who were still
+/// missing, for then another may have its turn; false when there is no time for it.
 bool InProcessGroup::advance(Post& p, Deadline& deadline) {
   bool for_others = deadline.seconds == 0;
+  bool only_meet = world_->options.link && !p.met;
   while (true) {
     if (meet(p)) {
+      if (only_meet) return true;
       if (work_on(p, for_others || !p.split.small)) break;
       // Another rank that does its small share right now is faster than one that takes it over.
       if (!for_others && p.split.small) {
@@ -277,7 +280,9 @@ bool InProcessGroup::pass_link(Post& p, Deadline& deadline) {
 }
 
 /// What settles next on the way to p. Of another lane, what cannot begin holds up nobody: a receive
-/// that was called early must not keep its rank from what its partner waits for.
+/// that was called early must not keep its rank from what its partner waits for. Where the answer
+/// had met before it was asked for, nothing in front of it that its ranks called first is passed
+/// by: who sees that they came here sees that they came there.
 Post& InProcessGroup::next_before(Post& p) {
   Post* next = queue_of(p).first;
   while (next != &p && next->round.lane != p.round.lane && !all_here(*next))
