@@ -13,13 +13,12 @@
 #include "hocket/base/json_writer.h"
 #include "hocket/base/text.h"
 #include "hocket/cli/verbs.h"
-#include "hocket/driver/digest.h"
 #include "hocket/report/perfetto.h"
 
 namespace hocket::cli {
 namespace {
 
-bool is_one_number(const Tensor& t) { return t.type().elements() == 1; }
+bool is_one_number(const OutputReport& o) { return o.type.elements() == 1; }
 
 void write_number(JsonWriter& json, const Tensor& t) {
   visit(t.type().dtype, [&](auto tag) {
@@ -42,10 +41,10 @@ void write_outputs(JsonWriter& json, const RunReport& report) {
   for (const auto& iteration : report.outcome.outputs) {
     json.begin_array();
     for (std::size_t r = 0; r < iteration.size(); ++r) {
-      const std::vector<Tensor>& rank = iteration[r];
+      const std::vector<OutputReport>& rank = iteration[r];
       json.begin_array();
       for (std::size_t i = 0; i < rank.size(); ++i) {
-        const Type& type = rank[i].type();
+        const Type& type = rank[i].type;
         const OutputLabel& label = report.labels[r][i];
         json.begin_object().field("name", label.name);
         json.field("dtype", name(type.dtype)).key("shape").begin_array();
@@ -53,9 +52,9 @@ void write_outputs(JsonWriter& json, const RunReport& report) {
         json.end_array();
         if (label.lag > 0) json.field("lag", label.lag);
         if (is_one_number(rank[i]))
-          write_number(json, rank[i]);
+          write_number(json, rank[i].value);
         else
-          json.field("digest", Digest().add(rank[i]).text());
+          json.field("digest", rank[i].digest);
         json.end_object();
       }
       json.end_array();
@@ -183,7 +182,7 @@ std::string to_table(const Step& step, const RunReport& report) {
       text += fmt::format(" {} =", column.name);
       if (column.lag > 0) text += fmt::format(" ({} later)", count_of(column.lag, "iteration"));
       for (std::size_t r = 0; r < ranks.size() && r < most_ranks; ++r)
-        text += " " + (column.places[r] ? number_text(ranks[r][*column.places[r]]) : "-");
+        text += " " + (column.places[r] ? number_text(ranks[r][*column.places[r]].value) : "-");
       if (ranks.size() > most_ranks) text += " ...";
     }
     if (shown.empty()) text += fmt::format(" {}", count_of(std::ssize(ranks[0]), "output"));

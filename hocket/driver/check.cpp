@@ -83,10 +83,6 @@ bool has_small_floats(const Program& program) {
 Comparison compare(const Program& program, const frontend::Recording& recording,
                    const Outcome& outcome) {
   Comparer comparer;
-  // Copies of a program for one rank all run its only graph.
-  auto graph = [&](std::size_t rank) -> const Graph& {
-    return program.graph_of(program.world->ranks() == 1 ? 0 : static_cast<int>(rank));
-  };
   bool small = has_small_floats(program);
   Allowed number = small ? Allowed{1e-3, 1e-12} : Allowed{1e-5, 1e-12};
   Allowed tensor = small ? Allowed{2e-2, 1e-12} : Allowed{1e-4, 1e-12};
@@ -96,16 +92,16 @@ Comparison compare(const Program& program, const frontend::Recording& recording,
     for (std::size_t r = 0; r < outcome.outputs[k].size() && r < recording.expected[k].size();
          ++r) {
       const auto& expected = recording.expected[k][r];
-      std::vector<Output> outputs = graph(r).outputs();
+      std::vector<Output> outputs = graph_of(program, r).outputs();
       for (std::size_t i = 0; i < expected.size(); ++i)
         if (expected[i])
           comparer.add(fmt::format("{} (iteration {}, rank {})", outputs[i].name, k, r),
-                       outcome.outputs[k][r][i], expected[i],
+                       outcome.outputs[k][r][i].value, expected[i],
                        expected[i].type().elements() == 1 ? number : tensor);
     }
   bool all = outcome.outputs.size() == recording.expected.size();
   for (std::size_t r = 0; all && r < recording.final_state.size(); ++r) {
-    const Graph& g = graph(r);
+    const Graph& g = graph_of(program, r);
     for (std::size_t i = 0; i < recording.final_state[r].size(); ++i) {
       const Tensor& expected = recording.final_state[r][i];
       if (!expected) continue;

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "hocket/driver/outputs.h"
+#include "hocket/driver/shards.h"
 #include "hocket/frontend/recording.h"
 #include "hocket/ir/program.h"
 
@@ -18,10 +20,10 @@ struct Comparison {
   double worst = 0;          ///< error / tolerance
 };
 
-/// What a run left: outputs by iteration, rank and output; state by rank and input.
+/// What a run left.
 struct Outcome {
-  std::vector<std::vector<std::vector<Tensor>>> outputs;
-  std::vector<std::vector<Tensor>> state;
+  OutputReports outputs;
+  InputTables state;
 };
 
 /// Outputs of the iterations that were recorded, and the state when exactly those were run. A

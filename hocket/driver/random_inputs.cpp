@@ -28,53 +28,50 @@ Tensor draw(const Type& type, std::uint64_t seed, std::uint64_t stream, double l
 
 }  // namespace
 
-frontend::Recording random_recording(const Program& program, std::uint64_t seed, int ranks,
-                                     std::int64_t iterations) {
-  frontend::Recording recording;
-  auto graph = [&](int r) -> const Graph& {
-    return program.graph_of(program.world->ranks() == 1 ? 0 : r);
-  };
-  // One stream per input for state; behind those, one per input, rank and iteration. What is
-  // carried between iterations has none: a rotated body gets the values of the body it was made of.
-  std::vector<std::vector<std::uint64_t>> streams;
-  std::uint64_t inputs = 0;
+RandomInputs::RandomInputs(const Program& program, std::uint64_t seed, int ranks)
+    : program_(program), seed_(seed), ranks_(ranks) {
   for (const Graph& g : program.graphs) {
     std::uint64_t own = 0;
-    auto& numbers = streams.emplace_back();
+    auto& numbers = streams_.emplace_back();
     for (const Input& in : g.inputs()) numbers.push_back(is_forwarded(g, in.value) ? own : own++);
-    inputs = std::max(inputs, own);
+    inputs_ = std::max(inputs_, own);
   }
-  auto stream = [&](const Graph& g, std::size_t i) {
-    return streams[static_cast<std::size_t>(&g - program.graphs.data())][i];
-  };
-  std::vector<std::vector<Tensor>> shared(program.graphs.size());
-  for (int r = 0; r < ranks; ++r) {
-    const Graph& g = graph(r);
-    auto& values = shared[static_cast<std::size_t>(&g - program.graphs.data())];
-    for (std::size_t i = values.size(); i < g.inputs().size(); ++i) {
+}
+
+std::uint64_t RandomInputs::stream(const Graph& g, std::size_t input) const {
+  return streams_[static_cast<std::size_t>(&g - program_.graphs.data())][input];
+}
+
+InputTables RandomInputs::state() const {
+  InputTables by_graph;
+  for (const Graph& g : program_.graphs) {
+    auto& values = by_graph.emplace_back(g.inputs().size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
       const Input& in = g.inputs()[i];
-      bool parameter = in.kind == StateKind::parameter;
-      values.push_back(in.state && !is_forwarded(g, in.value)
-                           ? draw(g.type(in.value), seed, stream(g, i), parameter ? -0.1 : 0.5,
-                                  parameter ? 0.1 : 1.0)
-                           : Tensor{});
-    }
-    recording.state.push_back(values);
-  }
-  for (std::int64_t k = 0; k < iterations; ++k) {
-    auto& batch = recording.batches.emplace_back();
-    for (int r = 0; r < ranks; ++r) {
-      const Graph& g = graph(r);
-      auto& fed = batch.emplace_back(g.inputs().size());
-      for (std::size_t i = 0; i < g.inputs().size(); ++i) {
-        const Input& in = g.inputs()[i];
-        auto turn = static_cast<std::uint64_t>(k * ranks + r + 1);
-        if (!in.state)
-          fed[i] = draw(g.type(in.value), seed, turn * inputs + stream(g, i), -0.1, 0.1);
-      }
+      if (!in.state || is_forwarded(g, in.value)) continue;
+      auto [low, high] =
+          in.kind == StateKind::parameter ? std::pair{-0.1, 0.1} : std::pair{0.5, 1.0};
+      values[i] = draw(g.type(in.value), seed_, stream(g, i), low, high);
     }
   }
-  return recording;
+  InputTables by_rank;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(ranks_); ++r)
+    by_rank.push_back(
+        by_graph[static_cast<std::size_t>(&graph_of(program_, r) - program_.graphs.data())]);
+  return by_rank;
+}
+
+InputTables RandomInputs::batch(std::int64_t iteration) const {
+  InputTables batch;
+  for (int r = 0; r < ranks_; ++r) {
+    const Graph& g = graph_of(program_, static_cast<std::size_t>(r));
+    auto& fed = batch.emplace_back(g.inputs().size());
+    auto turn = static_cast<std::uint64_t>(iteration * ranks_ + r + 1);
+    for (std::size_t i = 0; i < fed.size(); ++i)
+      if (const Input& in = g.inputs()[i]; !in.state)
+        fed[i] = draw(g.type(in.value), seed_, turn * inputs_ + stream(g, i), -0.1, 0.1);
+  }
+  return batch;
 }
 
 }  // namespace hocket

@@ -213,6 +213,50 @@ std::vector<OutputLabel> output_labels(const Graph& source, const Graph& compile
   return labels;
 }
 
+/// What the program is fed: values of the source, from the first batch on again when they are used
+/// up, or made up.
+class Feed {
+ public:
+  Feed(const Step& step, int ranks, std::optional<std::uint64_t> seed) : step_(step) {
+    if (seed) random_.emplace(step.program, *seed, ranks);
+    ranks_ = static_cast<std::size_t>(ranks);
+  }
+
+  InputTables state() const {
+    if (random_) return random_->state();
+    if (!step_.recording.state.empty()) return step_.recording.state;
+    InputTables none;
+    while (none.size() < ranks_)
+      none.emplace_back(graph_of(step_.program, none.size()).inputs().size());
+    return none;
+  }
+
+  std::vector<Loop::Named> batch(std::int64_t iteration) const {
+    if (random_) return by_name(step_.program, random_->batch(iteration), false);
+    const auto& batches = step_.recording.batches;
+    if (batches.empty()) return std::vector<Loop::Named>(ranks_);
+    return by_name(step_.program, batches[static_cast<std::size_t>(iteration) % batches.size()],
+                   false);
+  }
+
+ private:
+  const Step& step_;
+  std::size_t ranks_;
+  std::optional<RandomInputs> random_;
+};
+
+/// Refuses options that do not fit the step.
+void require_fit(const Step& step, const RunOptions& options, std::int64_t iterations) {
+  if (iterations < 1) fail("--iters {}: wanted at least 1", iterations);
+  for (std::int64_t n : options.drain_after)
+    if (n < 1 || n > iterations)
+      fail("--drain-after {}: wanted 1 to {}, the number of iterations", n, iterations);
+  if (!options.random_inputs) require_values(step);
+  const frontend::Recording& r = step.recording;
+  if (options.check && (options.random_inputs || (r.expected.empty() && r.final_state.empty())))
+    fail("{}: --check, but the source says nothing about what must come out", step.source);
+}
+
 }  // namespace
 
 RunReport run(Step step, const RunOptions& options) {
@@ -220,17 +264,8 @@ RunReport run(Step step, const RunOptions& options) {
   report.ranks = ranks_to_run(step.program, options);
   std::int64_t recorded = std::ssize(step.recording.batches);
   report.iterations = options.iterations.value_or(std::max<std::int64_t>(1, recorded));
-  if (report.iterations < 1) fail("--iters {}: wanted at least 1", report.iterations);
-  if (options.random_inputs)
-    step.recording =
-        random_recording(step.program, *options.random_inputs, report.ranks, report.iterations);
-  for (std::int64_t n : options.drain_after)
-    if (n < 1 || n > report.iterations)
-      fail("--drain-after {}: wanted 1 to {}, the number of iterations", n, report.iterations);
-  require_values(step);
+  require_fit(step, options, report.iterations);
   repeat_for_copies(step.recording, report.ranks);
-  if (options.check && step.recording.expected.empty() && step.recording.final_state.empty())
-    fail("{}: --check, but the source says nothing about what must come out", step.source);
 
   Program program = step.program;
   double start = now();
@@ -240,58 +275,42 @@ RunReport run(Step step, const RunOptions& options) {
 
   Crew crew(program, report.ranks, options);
   report.numerics = crew.numerics();
-  InputTables initial = step.recording.state;
-  if (initial.empty())
-    for (int r = 0; r < report.ranks; ++r)
-      initial.emplace_back(graph_of(step.program, static_cast<std::size_t>(r)).inputs().size());
+  Feed feed(step, report.ranks, options.random_inputs);
   Loop loop(program, crew.executor(),
-            by_name(program, shard_state(step.program, program, initial), true));
-  auto& outputs = report.outcome.outputs;
-  for (std::int64_t k = 0; k < report.iterations; ++k)
-    for (auto& ranks = outputs.emplace_back(); std::ssize(ranks) < report.ranks;)
-      ranks.emplace_back(graph_of(step.program, ranks.size()).outputs().size());
-  auto keep = [&](std::vector<Loop::Produced> produced) {
-    for (Loop::Produced& p : produced)
-      outputs[static_cast<std::size_t>(p.iteration)][static_cast<std::size_t>(p.rank)][p.output] =
-          std::move(p.value);
-  };
+            by_name(program, shard_state(step.program, program, feed.state()), true));
+  auto state_now = [&] { return source_state(step.program, program, loop.state()); };
+  OutputLog outputs(step.program, report.ranks, std::ssize(step.recording.expected));
   Seconds seconds;
   for (std::int64_t k = 0; k < report.iterations; ++k) {
     if (options.progress) options.progress(k, report.iterations);
     report.phases.emplace_back(loop.phase_name());
-    std::vector<Loop::Named> batch(static_cast<std::size_t>(report.ranks));
-    if (std::int64_t batches = std::ssize(step.recording.batches); batches > 0)
-      batch = by_name(step.program, step.recording.batches[static_cast<std::size_t>(k % batches)],
-                      false);
+    outputs.begin();
+    std::vector<Loop::Named> batch = feed.batch(k);
     double begin = now();
-    keep(loop.step(batch));
+    std::vector<Loop::Produced> produced = loop.step(batch);
     // The first one warms up.
     if (k > 0 || report.iterations == 1) seconds.add(now() - begin, crew.ranks.get());
-    if (k + 1 == report.iterations) keep(loop.finish());
+    outputs.add(std::move(produced));
+    if (k + 1 == report.iterations) outputs.add(loop.finish());
     if (std::ranges::find(options.drain_after, k + 1) == options.drain_after.end()) continue;
-    if (k + 1 < report.iterations) keep(loop.drain());
+    if (k + 1 < report.iterations) outputs.add(loop.drain());
     Digest digest;
-    report.drains.push_back(
-        {k + 1,
-         digest_state(step.program, source_state(step.program, program, loop.state()), digest)});
+    report.drains.push_back({k + 1, digest_state(step.program, state_now(), digest)});
   }
   report.step_seconds = median(seconds.step);
   if (crew.ranks)
     report.times = {median(seconds.compute), median(seconds.communication),
                     median(seconds.exposed)};
   if (options.trace) report.trace = crew.ranks->trace();
-  report.outcome.state = source_state(step.program, program, loop.state());
   report.peak_bytes = loop.peak_bytes();
   bool rotated = loop_shape(program) != LoopShape{};
   for (std::size_t r = 0; r < static_cast<std::size_t>(report.ranks); ++r)
     report.labels.push_back(
         output_labels(graph_of(step.program, r), graph_of(program, r), rotated));
 
-  Digest all, state;
-  for (const auto& iteration : outputs)
-    for (const auto& rank : iteration)
-      for (const Tensor& t : rank) all.add(t);
-  report.digest = digest_state(step.program, report.outcome.state, all);
+  Digest state;
+  report.outcome = {outputs.take(), state_now()};
+  report.digest = digest_state(step.program, report.outcome.state, outputs.digest());
   report.state_digest = digest_state(step.program, report.outcome.state, state);
   if (options.check) report.check = compare(step.program, step.recording, report.outcome);
   return report;

@@ -49,7 +49,8 @@ void expect_exact(const Step& step, const RunReport& report, const std::string& 
     for (std::size_t i = 0; i < report.labels[0].size(); ++i)
       for (std::size_t k = 0;
            trim(name) == report.labels[0][i].name && k < report.outcome.outputs.size(); ++k)
-        EXPECT_TRUE(same_bits(report.outcome.outputs[k][0][i], step.recording.expected[k][0][i]))
+        EXPECT_TRUE(
+            same_bits(report.outcome.outputs[k][0][i].value, step.recording.expected[k][0][i]))
             << name;
 }
 
