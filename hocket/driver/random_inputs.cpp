@@ -43,6 +43,7 @@ std::uint64_t RandomInputs::stream(const Graph& g, std::size_t input) const {
 }
 
 InputTables RandomInputs::state() const {
+  // Of a shard the whole, so that a program whose state was sharded starts like its source.
   InputTables by_graph;
   for (const Graph& g : program_.graphs) {
     auto& values = by_graph.emplace_back(g.inputs().size());
@@ -51,13 +52,19 @@ InputTables RandomInputs::state() const {
       if (!in.state || is_forwarded(g, in.value)) continue;
       auto [low, high] =
           in.kind == StateKind::parameter ? std::pair{-0.1, 0.1} : std::pair{0.5, 1.0};
-      values[i] = draw(g.type(in.value), seed_, stream(g, i), low, high);
+      values[i] =
+          draw(in.shard ? in.shard->type : g.type(in.value), seed_, stream(g, i), low, high);
     }
   }
   InputTables by_rank;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(ranks_); ++r)
-    by_rank.push_back(
-        by_graph[static_cast<std::size_t>(&graph_of(program_, r) - program_.graphs.data())]);
+  for (std::size_t r = 0; r < static_cast<std::size_t>(ranks_); ++r) {
+    const Graph& g = graph_of(program_, r);
+    auto& values =
+        by_rank.emplace_back(by_graph[static_cast<std::size_t>(&g - program_.graphs.data())]);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (const Input& in = g.inputs()[i]; in.shard)
+        values[i] = piece_of(values[i], *program_.world, in.shard->group, r, g.type(in.value));
+  }
   return by_rank;
 }
 

@@ -9,7 +9,8 @@ namespace hocket {
 
 /// State, and a batch for each iteration, each element a function of the seed, the input and its
 /// place alone. Integers are 0 or 1; parameters and fed floats lie in [-0.1, 0.1), optimizer state
-/// and buffers in [0.5, 1). State is equal on all ranks; what is fed differs by rank and iteration.
+/// and buffers in [0.5, 1). State is equal on all ranks, or a piece of what would be; what is fed
+/// differs by rank and iteration.
 class RandomInputs {
  public:
   /// The program must outlive this.

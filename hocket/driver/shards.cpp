@@ -13,8 +13,24 @@
 #include "hocket/ops/ops.h"
 
 namespace hocket {
+
 const Graph& graph_of(const Program& program, std::size_t rank) {
   return program.graph_of(program.world->ranks() == 1 ? 0 : static_cast<int>(rank));
+}
+
+Tensor piece_of(const Tensor& whole, const World& world, const std::string& group, std::size_t rank,
+                const Type& type) {
+  auto members = world.members(group, static_cast<int>(rank));
+  auto index = static_cast<std::size_t>(std::ranges::find(members, static_cast<int>(rank)) -
+                                        members.begin());
+  Tensor piece(type);
+  auto from = whole.bytes();
+  auto to = piece.bytes();
+  std::size_t start = std::min(index * to.size(), from.size());
+  std::size_t here = std::min(to.size(), from.size() - start);
+  if (here > 0) std::memcpy(to.data(), from.data() + start, here);
+  if (here < to.size()) std::memset(to.data() + here, 0, to.size() - here);
+  return piece;
 }
 
 namespace {
@@ -50,17 +66,6 @@ class Matches {
 
 /// Whether passes have made a shard of what was whole.
 bool became_shard(const Input& before, const Input& now) { return now.shard && !before.shard; }
-
-Tensor piece_of(const Tensor& whole, const Type& type, std::size_t index) {
-  Tensor piece(type);
-  auto from = whole.bytes();
-  auto to = piece.bytes();
-  std::size_t start = std::min(index * to.size(), from.size());
-  std::size_t here = std::min(to.size(), from.size() - start);
-  if (here > 0) std::memcpy(to.data(), from.data() + start, here);
-  if (here < to.size()) std::memset(to.data() + here, 0, to.size() - here);
-  return piece;
-}
 
 /// The pieces one behind the other, as far as the type goes.
 Tensor whole_of(const std::vector<const Tensor*>& pieces, const Type& type) {
@@ -198,9 +203,7 @@ InputTables shard_state(const Program& source, const Program& program, const Inp
       const Input& in = g.inputs()[i];
       row[i] = tables[r][*at];
       if (!became_shard(before.inputs()[*at], in)) continue;
-      auto members = program.world->members(in.shard->group, static_cast<int>(r));
-      auto index = std::ranges::find(members, static_cast<int>(r)) - members.begin();
-      row[i] = piece_of(row[i], g.type(in.value), static_cast<std::size_t>(index));
+      row[i] = piece_of(row[i], *program.world, in.shard->group, r, g.type(in.value));
     }
   }
   return result;

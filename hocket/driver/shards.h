@@ -2,6 +2,7 @@
 // State between a program as it came and one whose optimizer works on pieces.
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "hocket/ir/program.h"
@@ -14,6 +15,10 @@ using InputTables = std::vector<std::vector<Tensor>>;
 
 /// The graph that a rank runs; all copies of a program for one rank run the same.
 const Graph& graph_of(const Program& program, std::size_t rank);
+
+/// A rank's piece, of this type, of what the ranks of the group hold together: padded with zeros.
+Tensor piece_of(const Tensor& whole, const World& world, const std::string& group, std::size_t rank,
+                const Type& type);
 
 /// What the inputs of `program`, made from `source` by passes, get when those of `source` would get
 /// these: this rank's piece, padded with zeros, where an input has become a shard, else the same

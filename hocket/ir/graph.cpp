@@ -109,6 +109,12 @@ std::string Graph::describe(NodeId n) const {
   return fmt::format("%{} = {}", name(result(n)), node.op->name);
 }
 
+std::string Graph::describe(NodeId n, std::string_view problem) const {
+  std::string own = fmt::format("{}: ", (*this)[n].op->name);
+  if (problem.starts_with(own)) problem.remove_prefix(own.size());
+  return fmt::format("{}: {}", describe(n), problem);
+}
+
 const Input& Graph::input(Value v) const {
   auto it = data_.input_index.find(v);
   if (it == data_.input_index.end()) internal_fail("value {} is no input", v.index);

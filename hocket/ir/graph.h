@@ -166,6 +166,8 @@ class Graph {
   std::string_view path(NodeId n) const { return *data_.paths[(*this)[n].path_]; }
   /// `%y = matmul`, for messages.
   std::string describe(NodeId n) const;
+  /// `%y = gather: index 9 ...`, of what an op says about itself, with or without its name.
+  std::string describe(NodeId n, std::string_view problem) const;
 
   bool is_input(NodeId n) const { return (*this)[n].op == &input_op; }
   NodeId return_node() const { return {1}; }

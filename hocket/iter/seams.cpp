@@ -1,10 +1,9 @@
 #include "hocket/iter/seams.h"
 
 #include <set>
-#include <unordered_map>
 
 #include "hocket/base/error.h"
-#include "hocket/base/hash.h"
+#include "hocket/ir/meetings.h"
 #include "hocket/iter/lags.h"
 
 namespace hocket {
@@ -66,27 +65,17 @@ void check_runs(const Graph& body, LoopShape shape) {
 }
 
 /// Ranks with different graphs meet in the same kernel iteration or never.
-void check_channels(const Program& program) {
-  std::unordered_map<std::int64_t, std::pair<const Graph*, NodeId>, MixedHash> owners;
-  for (const Graph& g : program.graphs) {
-    std::map<std::string, bool> alone;
-    for (NodeId n : g.nodes()) {
-      const Node& node = g[n];
-      if ((!node.op->starts && !node.op->effect) || node.op->attribute_index("channel") < 0)
-        continue;
-      const auto& group = node.attr<std::string>("group");
-      auto known = alone.find(group);
-      if (known == alone.end()) known = alone.emplace(group, keeps_to_itself(g, group)).first;
-      if (known->second) continue;
-      auto channel = node.attr<std::int64_t>("channel");
-      auto it = owners.emplace(channel, std::pair(&g, n)).first;
-      const Graph& other = *it->second.first;
-      const Node& first = other[it->second.second];
-      if (first.delay != node.delay)
-        fail("graph {}: {} has delay {}, but {} of graph {}, on channel {} as well, has {}",
-             g.name(), g.describe(n), node.delay, other.describe(it->second.second), other.name(),
-             channel, first.delay);
-    }
+void check_meetings(const Program& program) {
+  const Meetings meetings(program);
+  std::vector<const Call*> first(meetings.count);
+  for (const Call& c : meetings.calls) {
+    if (first[c.meeting] == nullptr) first[c.meeting] = &c;
+    const Graph &g = program.graphs[c.graph], &other = program.graphs[first[c.meeting]->graph];
+    NodeId met = first[c.meeting]->node;
+    if (g[c.node].delay != other[met].delay)
+      fail("graph {}: {} has delay {}, but {} of graph {}, on channel {} as well, has {}", g.name(),
+           g.describe(c.node), g[c.node].delay, other.describe(met), other.name(),
+           g[c.node].attr<std::int64_t>("channel"), other[met].delay);
   }
 }
 
@@ -124,7 +113,7 @@ void check_seams(const Graph& body) { check_runs(body, loop_shape(body)); }
 
 void check_seams(const Program& program) {
   LoopShape shape = loop_shape(program);
-  check_channels(program);
+  check_meetings(program);
   for (const Graph& g : program.graphs) check_runs(g, shape);
 }
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <queue>
+#include <unordered_set>
 #include <utility>
 
 #include "hocket/base/error.h"
@@ -63,6 +64,7 @@ class Planner {
   enum class State : std::uint8_t { waiting, offered, computed };
   struct Open {
     PlannedBucket bucket;
+    std::unordered_set<Value> operands;  // one that is brought twice is one member
     std::int64_t limit = 0;
   };
   struct Demand {  // a node that is wanted, and how much of what it needs was seen to be there
@@ -90,11 +92,13 @@ class Planner {
       begun_[c.stream] = true;
     }
     open.bucket.members.push_back(c.node);
-    open.bucket.bytes = sum_of_bytes(open.bucket.bytes, c.bytes);
+    for (Value v : g_[c.node].inputs)
+      if (open.operands.insert(v).second)
+        open.bucket.bytes = sum_of_bytes(open.bucket.bytes, g_.type(v).bytes());
   }
 
   void close(std::uint32_t key, std::string why) {
-    PlannedBucket bucket = std::exchange(open_[key].bucket, {});
+    PlannedBucket bucket = std::exchange(open_[key], {}).bucket;
     if (bucket.members.empty()) return;
     started_.insert(started_.end(), bucket.members.begin(), bucket.members.end());
     bucket.why = std::move(why);

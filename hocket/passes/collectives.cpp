@@ -16,14 +16,6 @@ bool OwnGroups::owns(const Node& collective) {
   return it->second;
 }
 
-Meeting meeting(const Node& collective) {
-  return {collective.attr<std::string>("group"), collective.attr<std::int64_t>("channel")};
-}
-
-bool has_channel(const Node& node) {
-  return (node.op->starts || node.op->effect) && node.op->attribute_index("channel") >= 0;
-}
-
 std::int64_t sum_of_bytes(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
@@ -32,6 +24,12 @@ std::int64_t sum_of_bytes(std::int64_t a, std::int64_t b) {
 std::int64_t operand_bytes(const Graph& g, NodeId n) {
   std::int64_t bytes = 0;
   for (Value v : g[n].inputs) bytes = sum_of_bytes(bytes, g.type(v).bytes());
+  return bytes;
+}
+
+std::int64_t result_bytes(const Graph& g, NodeId n) {
+  std::int64_t bytes = 0;
+  for (Value v : g.results(n)) bytes = sum_of_bytes(bytes, g.type(v).bytes());
   return bytes;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hocket/ir/graph.h"
+#include "hocket/ir/meetings.h"
 
 namespace hocket {
 
@@ -23,15 +24,10 @@ class OwnGroups {
   std::map<std::string, bool, std::less<>> known_;
 };
 
-/// What ranks with different graphs know a collective by.
-using Meeting = std::pair<std::string, std::int64_t>;  ///< group and channel
-Meeting meeting(const Node& collective);
-
-/// True for a collective, send, recv or barrier: what has a channel.
-bool has_channel(const Node& node);
-
-/// Bytes of all operands, and of two counts together; the largest number where that is not enough.
+/// Bytes of all operands, of all results, and of two counts together; the largest number where that
+/// is not enough.
 std::int64_t operand_bytes(const Graph& g, NodeId n);
+std::int64_t result_bytes(const Graph& g, NodeId n);
 std::int64_t sum_of_bytes(std::int64_t a, std::int64_t b);
 
 /// True for a value that is written in the program. It is there whenever it is wanted, so that

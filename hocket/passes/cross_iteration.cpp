@@ -3,13 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "hocket/base/error.h"
 #include "hocket/iter/lags.h"
+#include "hocket/iter/place.h"
 #include "hocket/iter/rotate.h"
 #include "hocket/ops/ops.h"
 #include "hocket/ops/work.h"
@@ -48,17 +49,22 @@ std::vector<NodeId> find_candidates(Graph& g) {
     NodeId next = later[n.index];
     if (!next)
       found.push_back(n);
-    else if (g[next].op->effect)
+    else
       g.remark({.where = shown(g, n),
                 .what = std::string(stays),
-                .why = fmt::format("{} depends on it, which is an effect", shown(g, next))});
+                .why = fmt::format("{} depends on it, {}", shown(g, next),
+                                   g[next].op->effect ? "which is an effect"
+                                                      : "and only the last in a row can move")});
   }
   return found;
 }
 
-bool brings_numbers(const Graph& g, NodeId collective) {
-  return std::ranges::all_of(g[collective].inputs,
-                             [&](Value v) { return g.type(v).shape.empty(); });
+/// Single numbers come that tensors are updated with: they are no gradients of those.
+bool brings_numbers(const Graph& g, const Share& s) {
+  auto is_number = [&](Value v) { return g.type(v).shape.empty(); };
+  return !std::ranges::all_of(s.states, is_number) &&
+         std::ranges::all_of(s.collectives,
+                             [&](NodeId n) { return std::ranges::all_of(g[n].inputs, is_number); });
 }
 
 /// Why a share cannot move; nothing when it can.
@@ -74,7 +80,7 @@ std::optional<Remark> refusal(const Graph& g, const Share& s) {
   Remark remark{.where = shown(g, s.collectives.back()), .what = std::string(stays)};
   if (s.returned)
     remark.why = read;
-  else if (std::ranges::all_of(s.collectives, [&](NodeId n) { return brings_numbers(g, n); }))
+  else if (brings_numbers(g, s))
     remark.why = "it brings single numbers, which updates of gradients that have come wait for";
   else
     return std::nullopt;
@@ -102,10 +108,8 @@ struct Places {
 
 /// What passes a ring, but for a factor that all collectives of a group have.
 std::int64_t wire_bytes(const Graph& g, NodeId collective) {
-  std::int64_t in = 0, out = 0;
-  for (Value v : g[collective].inputs) in += g.type(v).bytes();
-  for (Value v : g.results(collective)) out += g.type(v).bytes();
-  return std::max(in, out) * (g[collective].op == &ops::all_reduce ? 2 : 1);
+  std::int64_t bytes = std::max(operand_bytes(g, collective), result_bytes(g, collective));
+  return g[collective].op == &ops::all_reduce ? sum_of_bytes(bytes, bytes) : bytes;
 }
 
 BucketPlace place_of(const Graph& g, const Share& s, const Places& at) {
@@ -113,7 +117,7 @@ BucketPlace place_of(const Graph& g, const Share& s, const Places& at) {
   BucketPlace place{.start = position[s.collectives.back().index]};
   place.needed = position[s.collectives.front().index];  // there the bytes are used again
   place.update = position[s.nodes.back().index];
-  for (NodeId n : s.collectives) place.bytes += wire_bytes(g, n);
+  for (NodeId n : s.collectives) place.bytes = sum_of_bytes(place.bytes, wire_bytes(g, n));
   place.startable = s.collectives.size() == 1 && !g[s.collectives[0]].op->effect;
   for (NodeId n : s.nodes)
     if (g[n].op->waits && position[n.index] > place.start)
@@ -207,51 +211,53 @@ Plan plan_graph(Graph& g, const ChooseDelayed& choose) {
   return plan;
 }
 
-/// The collectives of a plan that ranks with another graph take part in, and by which of its
-/// shares.
+/// A call that several graphs have in common, and the share that it moves with.
 struct Shared {
   Plan* plan;
-  std::size_t share;
   NodeId node;
-  const Node& collective() const { return (*plan->graph)[node]; }
+  std::optional<std::size_t> share = {};
+
+  bool moves() const { return share && plan->moves(*share); }
 };
 
-/// In how many graphs each collective is that is not one graph's own.
-std::map<Meeting, int> count_meetings(std::span<const Plan> plans) {
-  std::map<Meeting, int> count;
-  for (const Plan& plan : plans) {
-    const Graph& g = *plan.graph;
-    OwnGroups own(g);
-    for (NodeId n : g.nodes())
-      if (has_channel(g[n]) && !own.owns(g[n])) ++count[meeting(g[n])];
+/// By meeting of several graphs.
+std::vector<std::vector<Shared>> find_shared(const Program& program, std::vector<Plan>& plans) {
+  std::vector<std::unordered_map<NodeId, std::size_t>> share_of(plans.size());
+  for (std::size_t p = 0; p < plans.size(); ++p)
+    for (std::size_t i = 0; i < plans[p].shares.size(); ++i)
+      for (NodeId n : plans[p].shares[i].collectives) share_of[p].emplace(n, i);
+  std::vector<std::vector<Shared>> all;
+  const Meetings meetings(program);
+  for (const auto& parts : meetings.parts()) {
+    if (parts.size() < 2) continue;
+    auto& list = all.emplace_back();
+    for (const Call* c : parts) {
+      list.push_back({&plans[c->graph], c->node});
+      auto found = share_of[c->graph].find(c->node);
+      if (found != share_of[c->graph].end()) list.back().share = found->second;
+    }
   }
-  return count;
+  return all;
 }
 
 /// What ranks with different graphs reduce together is delayed by all of them or by none. Each
 /// round but the last takes back a share; hardly ever are there more than two.
-void agree(std::vector<Plan>& plans) {
+void agree(const Program& program, std::vector<Plan>& plans) {
   if (plans.size() < 2) return;
-  std::map<Meeting, int> graphs = count_meetings(plans);
-  std::vector<Shared> shared;
-  for (Plan& plan : plans)
-    for (std::size_t i = 0; i < plan.shares.size(); ++i)
-      for (NodeId n : plan.shares[i].collectives)
-        if (graphs.contains(meeting((*plan.graph)[n]))) shared.push_back({&plan, i, n});
+  std::vector<std::vector<Shared>> meetings = find_shared(program, plans);
   for (bool changed = true; changed;) {
     changed = false;
-    std::map<Meeting, int> delayed;
-    for (const Shared& s : shared)
-      if (s.plan->moves(s.share)) ++delayed[meeting(s.collective())];
-    for (const Shared& s : shared) {
-      Meeting m = meeting(s.collective());
-      if (!s.plan->moves(s.share) || delayed[m] == graphs[m]) continue;
-      s.plan->delays[s.share] = Delay::none;
-      changed = true;
-      s.plan->graph->remark(
-          {.where = shown(*s.plan->graph, s.node),
-           .what = std::string(stays),
-           .why = "ranks that run another graph take part, and keep it in theirs"});
+    for (const auto& parts : meetings) {
+      if (std::ranges::all_of(parts, &Shared::moves)) continue;
+      for (const Shared& s : parts) {
+        if (!s.moves()) continue;
+        s.plan->delays[*s.share] = Delay::none;
+        changed = true;
+        s.plan->graph->remark(
+            {.where = shown(*s.plan->graph, s.node),
+             .what = std::string(stays),
+             .why = "ranks that run another graph take part, and keep it in theirs"});
+      }
     }
   }
 }
@@ -354,11 +360,10 @@ void apply(const Plan& plan) {
   Spread(g, plan).run(plan);
   // In front of everything, also of updates that stand there: those wait for them.
   std::ranges::stable_sort(starts, {}, &std::pair<std::uint32_t, NodeId>::first);
-  NodeId first = starts.empty() ? NodeId{} : first_that_changes(g);
-  for (auto [needed, n] : starts) {
-    if (n == first) first = g.following(n);
-    g.move_before(n, first);
-  }
+  if (starts.empty()) return;
+  nodes.clear();
+  for (auto [needed, n] : starts) nodes.push_back(n);
+  place_block(g, nodes, first_that_changes(g));
 }
 
 }  // namespace
@@ -371,7 +376,7 @@ void cross_iteration(Program& program, const CrossIteration& options, const Choo
     fail("option 'before': found {}, but nothing to move", options.before);
   std::vector<Plan> plans;
   for (Graph& g : program.graphs) plans.push_back(plan_graph(g, choose));
-  agree(plans);
+  agree(program, plans);
   for (const Plan& plan : plans) apply(plan);
 }
 

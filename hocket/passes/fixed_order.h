@@ -32,8 +32,7 @@ class NodeLists {
 /// - effects, and collectives that ranks with another graph take part in, one after the other,
 ///   since those would start them in another order;
 /// - each of these, and the waits for such that stand behind it: a wait that came earlier would
-/// keep
-///   a rank from what its partner needs in order to answer;
+///   keep a rank from what its partner needs in order to answer;
 /// - a barrier, and the collectives of its group on either side.
 /// An edge leads from what stands before to what stands behind. O(nodes).
 std::vector<NodeEdge> fixed_order(const Graph& g);

@@ -11,13 +11,12 @@
 #include <vector>
 
 #include "hocket/ops/constant.h"
+#include "hocket/passes/collectives.h"
 #include "hocket/passes/optimizer_lists.h"
 #include "hocket/passes/precedence.h"
 
 namespace hocket {
 namespace {
-
-std::string called(const Graph& g, NodeId n) { return "%" + g.name(g.result(n)); }
 
 /// Equal for equal numbers: a constant's bytes, else which value it is.
 std::string number_text(const Graph& g, Value v) {
@@ -71,12 +70,12 @@ std::vector<Group> find_groups(Graph& g, const Precedence& order) {
     auto [first, new_key] = alike.emplace(std::move(key), n);
     auto [other, new_op] = same_op.emplace(node.op->name, n);
     if (fresh && !new_key)
-      g.remark({.where = called(g, n),
-                .what = "not joined with " + called(g, first->second),
+      g.remark({.where = shown(g, n),
+                .what = "not joined with " + shown(g, first->second),
                 .why = "it reads what an optimizer leaves"});
     else if (new_key && !new_op)
-      g.remark({.where = called(g, n),
-                .what = "not joined with " + called(g, other->second),
+      g.remark({.where = shown(g, n),
+                .what = "not joined with " + shown(g, other->second),
                 .why = attributes(node) != attributes(g[other->second])
                            ? "attributes differ"
                            : "operands beside the lists, empty lists, delay or stage differ"});
@@ -147,7 +146,7 @@ class Joiner {
       parts.push_back({n, std::vector<std::uint32_t>(parameter_count(graph_[n]))});
       std::iota(parts.back().positions.begin(), parts.back().positions.end(), 0);
     }
-    graph_.remark({.where = called(graph_, group[0]),
+    graph_.remark({.where = shown(graph_, group[0]),
                    .what = fmt::format("{} optimizers joined", group.size()),
                    .why = "their hyper-parameters are the same"});
     assemble(graph_, parts, place);

@@ -43,11 +43,18 @@ class Origins {
     Origin seed = seed_[node.op->waits ? g_.node(node.inputs[0]).index : n.index];
     bool begins = seed != 0 && node.op->waits == (from == ShareFrom::wait);
     if (begins)
-      for (std::uint32_t i = 0; i < node.result_count; ++i) origin_[node.first_result + i] = seed;
+      begin(node, seed);
     else if (node.op->optimizes && parameter_count(node) > 0)
       follow_optimizer(node);
     else
       give(node, 0, 1, node.inputs);
+  }
+
+  /// A collective in a row with others is joined with those before it.
+  void begin(const Node& node, Origin seed) {
+    for (Value v : node.inputs)
+      if (origin_[v.index] != 0) join(seed, origin_[v.index]);
+    for (std::uint32_t i = 0; i < node.result_count; ++i) origin_[node.first_result + i] = seed;
   }
 
   /// No tensor of an optimizer sees another one's; what is no list is seen by all.

@@ -37,32 +37,27 @@ template <class Accept>
 
 /// The named collectives by graph, with those that ranks with other graphs take part in.
 std::vector<std::vector<NodeId>> find_collectives(const Program& program, std::string_view names) {
-  std::vector<std::set<NodeId>> found(program.graphs.size());
-  std::set<Meeting> meetings;
+  std::vector<std::set<NodeId>> named(program.graphs.size());
   for (std::string_view name : split(names, '+')) {
     bool somewhere = false;
-    for (std::size_t i = 0; i < found.size(); ++i) {
+    for (std::size_t i = 0; i < named.size(); ++i) {
       const Graph& g = program.graphs[i];
       NodeId n = find_node(g, trim(name));
       if (!n || !g[n].op->starts) continue;
-      found[i].insert(n);
-      if (!OwnGroups(g).owns(g[n])) meetings.insert(meeting(g[n]));
+      named[i].insert(n);
       somewhere = true;
     }
     if (!somewhere)
       refuse(program, "option 'move': there is no collective", trim(name),
              [](const Node& n) { return n.op->starts; });
   }
-  std::vector<std::vector<NodeId>> lists;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const Graph& g = program.graphs[i];
-    OwnGroups own(g);
-    lists.emplace_back();
-    for (NodeId n : g.nodes())
-      if (found[i].contains(n) ||
-          (has_channel(g[n]) && meetings.contains(meeting(g[n])) && !own.owns(g[n])))
-        lists[i].push_back(n);
-  }
+  const Meetings meetings(program);
+  std::vector<bool> moves(meetings.count);
+  for (const Call& c : meetings.calls)
+    if (named[c.graph].contains(c.node)) moves[c.meeting] = true;
+  std::vector<std::vector<NodeId>> lists(program.graphs.size());
+  for (const Call& c : meetings.calls)
+    if (moves[c.meeting]) lists[c.graph].push_back(c.node);
   return lists;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "hocket/passes/collectives.h"
+#include "hocket/passes/fixed_order.h"
 #include "hocket/passes/hoist.h"
 
 namespace hocket {
@@ -38,23 +39,21 @@ NodeId later(const Graph& g, NodeId a, NodeId b) { return !a || (b && g.before(a
 void hoist_collectives(Graph& g, bool keep_group_order) {
   std::vector<bool> feeds = find_feeders(g);
   std::vector<NodeId> holds = find_holds(g);
+  NodeLists fixed(g.node_bound(), reversed(fixed_order(g)));
+  std::map<std::string, NodeId, std::less<>> last;  // by group
   Hoist hoist(g);
-  OwnGroups own(g);
-  NodeId last_fixed;                                  // of the fixed sequence
-  std::map<std::string, NodeId, std::less<>> fences;  // by group: what its collectives may not pass
   for (NodeId n : g.nodes()) {
     if (feeds[n.index]) hoist.prepare(n);
-    if (!has_channel(g[n])) continue;
-    NodeId& fence = fences[g[n].attr<std::string>("group")];
-    bool fixed = g[n].op->effect || !own.owns(g[n]), starts = g[n].op->starts;
-    if (starts) {
-      NodeId bound = later(g, fence, holds[n.index]);
-      if (fixed) bound = later(g, bound, last_fixed);
-      NodeId before = g.preceding(n), behind = hoist.start(n, bound);
-      remark(g, n, behind, bound && behind == bound, g.preceding(n) != before);
+    if (!g[n].op->starts) continue;
+    NodeId bound = holds[n.index];
+    for (NodeId m : fixed[n]) bound = later(g, bound, m);
+    if (keep_group_order) {
+      NodeId& leader = last[g[n].attr<std::string>("group")];
+      bound = later(g, bound, leader);
+      leader = n;
     }
-    if (fixed) last_fixed = n;
-    if (!starts || keep_group_order) fence = n;
+    NodeId before = g.preceding(n), behind = hoist.start(n, bound);
+    remark(g, n, behind, bound && behind == bound, g.preceding(n) != before);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/ops/ops.h"
+#include "hocket/passes/collectives.h"
 #include "hocket/passes/optimizer_lists.h"
 
 namespace hocket {
@@ -18,13 +19,24 @@ namespace {
 
 constexpr std::size_t gradient_slot = 1;
 
-std::string called(const Graph& g, NodeId n) { return "%" + g.name(g.result(n)); }
-
 std::vector<NodeId> optimizers(const Graph& g) {
   std::vector<NodeId> found;
   for (NodeId n : g.nodes())
     if (g[n].op->optimizes && parameter_count(g[n]) > 0) found.push_back(n);
   return found;
+}
+
+/// What an optimizer is to be cut into, and why.
+struct Split {
+  NodeId optimizer;
+  std::vector<Positions> parts = {};
+  std::string why = {};
+};
+
+/// All is decided before anything is cut: one optimizer may read what another one makes, and those
+/// values are replaced.
+void carry_out(Graph& g, const std::vector<Split>& splits) {
+  for (const Split& s : splits) cut_optimizer(g, s.optimizer, s.parts, s.why);
 }
 
 // ---- by bucket
@@ -70,47 +82,54 @@ class Origins {
   std::vector<NodeId> from_;  // by value
 };
 
-void split_by_bucket(Graph& g) {
-  const Origins origins(g);
-  for (NodeId n : optimizers(g)) {
-    auto gradients = g[n].slot(gradient_slot);
-    std::vector<std::pair<NodeId, Positions>> parts;
-    std::unordered_map<NodeId, std::size_t> part_of;
-    for (std::uint32_t i = 0; i < gradients.size(); ++i) {
-      NodeId from = origins[gradients[i]];
-      auto [it, fresh] = part_of.emplace(from, parts.size());
-      if (fresh) parts.push_back({from, {}});
-      parts[it->second].second.push_back(i);
-    }
-    if (parts.size() == 1) {
-      if (gradients.size() > 1)
-        g.remark({.where = called(g, n),
-                  .what = "not cut",
-                  .why = parts[0].first ? "its gradients come from one collective"
-                                        : "its gradients come from no collective"});
-      continue;
-    }
-    std::ranges::sort(parts, [&](const auto& a, const auto& b) {
-      return a.first && b.first ? g.before(a.first, b.first) : !a.first && b.first;
-    });
-    std::vector<Positions> positions;
-    for (auto& part : parts) positions.push_back(std::move(part.second));
-    cut_optimizer(g, n, positions,
-                  parts[0].first
-                      ? "one for each collective that its gradients come from"
-                      : "one for each collective that its gradients come from, and one for those "
-                        "from none");
+/// The gradients by the collective that each comes from, in the order of those; none first.
+std::vector<std::pair<NodeId, Positions>> by_origin(const Graph& g, NodeId n,
+                                                    const Origins& origins) {
+  auto gradients = g[n].slot(gradient_slot);
+  std::vector<std::pair<NodeId, Positions>> parts;
+  std::unordered_map<NodeId, std::size_t> part_of;
+  for (std::uint32_t i = 0; i < gradients.size(); ++i) {
+    NodeId from = origins[gradients[i]];
+    auto [it, fresh] = part_of.emplace(from, parts.size());
+    if (fresh) parts.push_back({from, {}});
+    parts[it->second].second.push_back(i);
   }
+  std::ranges::sort(parts, [&](const auto& a, const auto& b) {
+    return a.first && b.first ? g.before(a.first, b.first) : !a.first && b.first;
+  });
+  return parts;
+}
+
+std::vector<Split> split_by_bucket(Graph& g) {
+  const Origins origins(g);
+  std::vector<Split> splits;
+  for (NodeId n : optimizers(g)) {
+    auto parts = by_origin(g, n, origins);
+    if (parts.size() > 1) {
+      Split& split = splits.emplace_back(Split{n});
+      for (auto& part : parts) split.parts.push_back(std::move(part.second));
+      split.why = "one for each collective that its gradients come from";
+      if (!parts[0].first) split.why += ", and one for those from none";
+    } else if (parameter_count(g[n]) > 1) {
+      g.remark({.where = shown(g, n),
+                .what = "not cut",
+                .why = parts[0].first ? "its gradients come from one collective"
+                                      : "its gradients come from no collective"});
+    }
+  }
+  return splits;
 }
 
 // ---- by parameter
 
-void split_by_parameter(Graph& g) {
+std::vector<Split> split_by_parameter(const Graph& g) {
+  std::vector<Split> splits;
   for (NodeId n : optimizers(g)) {
-    std::vector<Positions> parts;
-    for (std::uint32_t i = 0; i < parameter_count(g[n]); ++i) parts.push_back({i});
-    if (parts.size() > 1) cut_optimizer(g, n, parts, "one for each parameter");
+    if (parameter_count(g[n]) == 1) continue;
+    Split& split = splits.emplace_back(Split{n, {}, "one for each parameter"});
+    for (std::uint32_t i = 0; i < parameter_count(g[n]); ++i) split.parts.push_back({i});
   }
+  return splits;
 }
 
 // ---- by a set of gradients
@@ -158,14 +177,14 @@ std::vector<std::unordered_set<Value>> named_gradients(Program& program, std::st
   return named;
 }
 
-/// What was to be cut off is cut off, or is by itself already: then `apart` is such an optimizer.
-struct Cut {
-  bool found = false;
+/// Of one graph. `apart` is an optimizer of which all is to be cut off.
+struct CutOff {
+  std::vector<Split> splits = {};
   NodeId apart = {};
 };
 
-Cut split_by_gradients(Graph& g, const std::unordered_set<Value>& named) {
-  Cut cut;
+CutOff split_by_gradients(Graph& g, const std::unordered_set<Value>& named) {
+  CutOff cut;
   for (NodeId n : optimizers(g)) {
     auto gradients = g[n].slot(gradient_slot);
     Positions rest, off;
@@ -174,28 +193,28 @@ Cut split_by_gradients(Graph& g, const std::unordered_set<Value>& named) {
     if (off.empty()) continue;
     if (rest.empty()) {
       cut.apart = n;
-      g.remark({.where = called(g, n), .what = "not cut", .why = "all its gradients are named"});
+      g.remark({.where = shown(g, n), .what = "not cut", .why = "all its gradients are named"});
       continue;
     }
     // The rest comes first: what was cut off is to be moved.
-    cut_optimizer(g, n, {{rest, off}},
-                  fmt::format("{} of {} gradients are named", off.size(), gradients.size()));
-    cut.found = true;
+    std::string why = fmt::format("{} of {} gradients are named", off.size(), gradients.size());
+    cut.splits.push_back({n, {std::move(rest), std::move(off)}, std::move(why)});
   }
   return cut;
 }
 
 void split_by_gradients(Program& program, std::string_view text) {
   const auto named = named_gradients(program, text);
-  std::vector<Cut> cuts;
+  std::vector<CutOff> cuts;
   for (std::size_t i = 0; i < named.size(); ++i)
     cuts.push_back(split_by_gradients(program.graphs[i], named[i]));
-  if (std::ranges::any_of(cuts, &Cut::found)) return;
+  bool some = std::ranges::any_of(cuts, [](const CutOff& c) { return !c.splits.empty(); });
   for (std::size_t i = 0; i < cuts.size(); ++i) {
-    const Graph& g = program.graphs[i];
-    if (cuts[i].apart)
-      fail("{}: all {} gradients are to be cut off, wanted some that stay",
-           called(g, cuts[i].apart), parameter_count(g[cuts[i].apart]));
+    Graph& g = program.graphs[i];
+    if (!some && cuts[i].apart)
+      fail("{}: all {} gradients are to be cut off, wanted some that stay", shown(g, cuts[i].apart),
+           parameter_count(g[cuts[i].apart]));
+    carry_out(g, cuts[i].splits);
   }
 }
 
@@ -204,7 +223,7 @@ void split_by_gradients(Program& program, std::string_view text) {
 void split_optimizer(Program& program, const SplitOptimizer& options) {
   if (options.gradients != "none") return split_by_gradients(program, options.gradients);
   for (Graph& g : program.graphs)
-    options.by == "parameter" ? split_by_parameter(g) : split_by_bucket(g);
+    carry_out(g, options.by == "parameter" ? split_by_parameter(g) : split_by_bucket(g));
 }
 
 }  // namespace hocket

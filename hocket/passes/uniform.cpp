@@ -8,6 +8,7 @@
 
 #include "hocket/base/text.h"
 #include "hocket/ops/ops.h"
+#include "hocket/passes/collectives.h"
 #include "hocket/passes/element_rows.h"
 #include "hocket/passes/replaced_states.h"
 
@@ -39,6 +40,7 @@ class Spread {
       : g_(g),
         group_(group),
         axes_(axes_of(g.world(), group)),
+        own_(g),
         states_(g),
         uniform_(g.value_bound(), true) {}
 
@@ -82,7 +84,9 @@ class Spread {
     if (node.op->effect || node.op->has_region) return true;
     if (!node.op->starts && !node.op->depends_on_rank) return false;
     Relation r = relation(node.attr<std::string>("group"));
-    return r == Relation::mixed || (r == Relation::covers && !gives_alike(node.op));
+    if (r == Relation::covers) return !gives_alike(node.op);
+    // What ranks with another graph bring is not seen here.
+    return r == Relation::mixed || (node.op->starts && !own_.owns(node));
   }
 
   void differs(Value v) {
@@ -120,6 +124,7 @@ class Spread {
   std::string_view group_;
   std::optional<Axes> axes_;
   std::map<std::string, Relation, std::less<>> relations_;
+  OwnGroups own_;
   ReplacedStates states_;
   std::vector<bool> uniform_;
   std::vector<Value> queue_;

@@ -15,7 +15,8 @@ Loop::Loop(const Program& program, Executor& executor, std::vector<Named> state)
   if (world > 1 && static_cast<int>(state_.size()) != world)
     fail("state for {}, the program is for {}", count_of(std::ssize(state_), "rank"), world);
   for (const Graph& g : program.graphs) edits_.push_back(g.edits());
-  if (std::ranges::none_of(program.graphs, is_rotated)) return;
+  rotated_ = std::ranges::any_of(program.graphs, is_rotated);
+  if (!rotated_) return;
   shape_ = loop_shape(program);
   check_seams(program);
 }
@@ -30,7 +31,7 @@ const Graph& Loop::body(int rank) const {
 }
 
 const Program& Loop::phase_for(Window window) {
-  if (shape_ == LoopShape{}) return program_;
+  if (!rotated_) return program_;
   auto found = phases_.find(window);
   if (found == phases_.end()) found = phases_.emplace(window, phase(program_, window)).first;
   return found->second;

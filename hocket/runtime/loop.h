@@ -54,6 +54,7 @@ class Loop {
   const Program& program_;
   std::vector<std::uint64_t> edits_;  // of the program's graphs, when this was made
   Executor& executor_;
+  bool rotated_ = false;  // else phases are the program itself
   LoopShape shape_;
   std::map<Window, Program> phases_;
   std::vector<Named> state_, forwarded_;

@@ -92,7 +92,7 @@ RankResult Rank::step(const Program& program, std::span<const Tensor> inputs) {
     return result;
   } catch (const Error& e) {
     if (!at) throw;  // an input does not fit
-    run_fail("{}: {}", graph.describe(at), e.what());
+    throw RunError(graph.describe(at, e.what()));
   }
 }
 

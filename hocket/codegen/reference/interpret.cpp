@@ -193,7 +193,7 @@ class Rank {
     try {
       return frame_.run(at_);
     } catch (const Error& e) {
-      fail("rank {}: {}: {}", rank_, graph_.describe(at_), e.what());
+      fail("rank {}: {}", rank_, graph_.describe(at_, e.what()));
     }
   }
 

@@ -1,0 +1,87 @@
+#include "hocket/ir/meetings.h"
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace hocket {
+namespace {
+
+/// Joins calls that have a set of ranks and a channel in common.
+class Common {
+ public:
+  /// Calls are added in the order of their numbers.
+  void add(std::size_t call) { parent_.push_back(call); }
+  void join(const Graph& g, NodeId n, std::size_t call) {
+    const std::vector<int>& lowest = sets(g, g[n].attr<std::string>("group"));
+    for (int rank : g.ranks()) {
+      std::pair key(g[n].attr<std::int64_t>("channel"), lowest[static_cast<std::size_t>(rank)]);
+      auto [it, fresh] = first_.emplace(key, call);
+      if (!fresh) parent_[root(call)] = root(it->second);
+    }
+  }
+  std::size_t root(std::size_t call) {
+    while (parent_[call] != call) call = parent_[call] = parent_[parent_[call]];
+    return call;
+  }
+
+ private:
+  /// By rank: the lowest rank of its set.
+  const std::vector<int>& sets(const Graph& g, const std::string& group) {
+    auto [it, fresh] = sets_.emplace(group, std::vector<int>{});
+    if (!fresh) return it->second;
+    it->second.assign(static_cast<std::size_t>(g.world().ranks()), -1);
+    for (int rank = 0; rank < g.world().ranks(); ++rank) {
+      if (it->second[static_cast<std::size_t>(rank)] >= 0) continue;
+      for (int member : g.world().members(group, rank))
+        it->second[static_cast<std::size_t>(member)] = rank;
+    }
+    return it->second;
+  }
+
+  std::vector<std::size_t> parent_;
+  std::map<std::pair<std::int64_t, int>, std::size_t> first_;  // by channel and set
+  std::map<std::string, std::vector<int>, std::less<>> sets_;  // by group
+};
+
+}  // namespace
+
+bool has_channel(const Node& node) {
+  return (node.op->starts || node.op->effect) && node.op->attribute_index("channel") >= 0;
+}
+
+Meetings::Meetings(const Program& program) {
+  Common common;
+  for (std::size_t i = 0; i < program.graphs.size(); ++i) {
+    const Graph& g = program.graphs[i];
+    std::map<std::string, bool, std::less<>> alone;  // by group
+    for (NodeId n : g.nodes()) {
+      if (!has_channel(g[n])) continue;
+      calls.push_back({i, n, calls.size()});
+      common.add(calls.back().meeting);
+      const auto& group = g[n].attr<std::string>("group");
+      auto known = alone.find(group);
+      if (known == alone.end()) known = alone.emplace(group, keeps_to_itself(g, group)).first;
+      if (!known->second) common.join(g, n, calls.back().meeting);
+    }
+  }
+  std::unordered_map<std::size_t, std::size_t> numbers;
+  for (Call& c : calls)
+    c.meeting = numbers.emplace(common.root(c.meeting), numbers.size()).first->second;
+  count = numbers.size();
+}
+
+const Call* Meetings::next(const Call& c) const {
+  const Call* following = &c + 1;
+  bool last = following == calls.data() + calls.size() || following->graph != c.graph;
+  return last ? nullptr : following;
+}
+
+std::vector<std::vector<const Call*>> Meetings::parts() const {
+  std::vector<std::vector<const Call*>> parts(count);
+  for (const Call& c : calls) parts[c.meeting].push_back(&c);
+  return parts;
+}
+
+}  // namespace hocket
