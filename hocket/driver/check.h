@@ -26,10 +26,13 @@ struct Outcome {
   InputTables state;
 };
 
+/// After so many iterations a recording ends.
+std::size_t recorded_iterations(const frontend::Recording& recording);
+
 /// Outputs of the iterations that were recorded, and the state when exactly those were run. A
 /// number must lie within 1e-5 of what is expected, relative; a tensor within 1e-4 of its largest
-/// element, state after several iterations within 3e-4 of it; where 16-bit floats are on the way
-/// 1e-3 and 5e-2. Integers and bools must be equal.
+/// element, state within 3e-4 of it, and 3e-6; where 16-bit floats are on the way 1e-3, 2e-2, and
+/// 5e-2 and 1e-5. Integers and bools must be equal.
 Comparison compare(const Program& program, const frontend::Recording& recording,
                    const Outcome& outcome);
 

@@ -1,5 +1,6 @@
 #include "hocket/driver/load.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -14,6 +15,8 @@
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
+#include "hocket/iter/lags.h"
+#include "hocket/iter/seams.h"
 #include "hocket/ops/ops.h"
 
 namespace hocket {
@@ -63,6 +66,8 @@ void load_text(Step& step, bool values) {
   Clock clock;
   try {
     step.program = parse(text, ops::all());
+    // Delays are right when the phases that follow from them fit together.
+    if (std::ranges::any_of(step.program.graphs, is_rotated)) check_seams(step.program);
   } catch (const Error& e) {
     fail("{}: {}", path == "-" ? "standard input" : path, e.what());
   }
@@ -76,6 +81,11 @@ void load_text(Step& step, bool values) {
   if (std::string file = existing(constants_beside(path)); !file.empty()) {
     auto constants = load_all(file);
     step.program.constants.insert(constants.begin(), constants.end());
+    try {
+      for (const Graph& g : step.program.graphs) verify_constants(step.program, g);
+    } catch (const Error& e) {
+      fail("{}: {}", file, e.what());
+    }
   }
   if (values) step.recording = frontend::read_recording(step.program, files_beside(path));
 }

@@ -255,6 +255,10 @@ void require_fit(const Step& step, const RunOptions& options, std::int64_t itera
   const frontend::Recording& r = step.recording;
   if (options.check && (options.random_inputs || (r.expected.empty() && r.final_state.empty())))
     fail("{}: --check, but the source says nothing about what must come out", step.source);
+  auto recorded = static_cast<std::int64_t>(recorded_iterations(r));
+  if (options.check && r.expected.empty() && iterations != recorded)
+    fail("{}: --check of {}, but the source only says what {} leave", step.source,
+         count_of(iterations, "iteration"), recorded);
 }
 
 }  // namespace
@@ -262,10 +266,10 @@ void require_fit(const Step& step, const RunOptions& options, std::int64_t itera
 RunReport run(Step step, const RunOptions& options) {
   RunReport report;
   report.ranks = ranks_to_run(step.program, options);
-  std::int64_t recorded = std::ssize(step.recording.batches);
-  report.iterations = options.iterations.value_or(std::max<std::int64_t>(1, recorded));
+  report.iterations =
+      options.iterations.value_or(static_cast<std::int64_t>(recorded_iterations(step.recording)));
   require_fit(step, options, report.iterations);
-  repeat_for_copies(step.recording, report.ranks);
+  if (step.program.world->ranks() == 1) repeat_for_copies(step.recording, report.ranks);
 
   Program program = step.program;
   double start = now();

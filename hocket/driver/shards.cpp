@@ -11,6 +11,7 @@
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/ops/ops.h"
+#include "hocket/passes/element_rows.h"
 
 namespace hocket {
 
@@ -141,11 +142,11 @@ class Shared {
   static void follow(const Node& node, Value v, std::vector<Value>& open) {
     std::uint32_t result = v.index - node.first_result;
     if (node.op->starts || node.op->waits) return open.push_back(node.inputs[result]);
-    if (!node.op->optimizes && node.op != &ops::div_each) {
+    if (!has_lists(node)) {
       open.insert(open.end(), node.inputs.begin(), node.inputs.end());
       return;
     }
-    std::uint32_t length = node.attributes.list_sizes()[0];
+    std::uint32_t length = list_length(node);
     for (std::size_t s = 0; s < node.attributes.list_sizes().size(); ++s) {
       std::span<const Value> operands = node.slot(s);
       if (node.op->operands[s].count != Count::many)

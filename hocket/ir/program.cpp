@@ -19,6 +19,12 @@ bool operator==(const Program& a, const Program& b) {
   return *a.world == *b.world && a.graphs == b.graphs;
 }
 
+const std::string* constant_ref(const Node& node) {
+  if (node.op->attribute_index("ref") < 0) return nullptr;
+  const auto& ref = node.attr<std::string>("ref");
+  return ref.empty() ? nullptr : &ref;
+}
+
 std::vector<int> ranks_of(const Graph& graph) {
   if (!graph.ranks().empty()) return graph.ranks();
   std::vector<int> all(static_cast<std::size_t>(graph.world().ranks()));

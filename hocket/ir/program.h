@@ -31,6 +31,10 @@ struct Program {
   friend bool operator==(const Program& a, const Program& b);
 };
 
+/// The name under which the program's table holds the value of a constant; none for a constant that
+/// is written out, and for any other node.
+const std::string* constant_ref(const Node& node);
+
 /// The ranks that run a graph, listed.
 std::vector<int> ranks_of(const Graph& graph);
 

@@ -70,16 +70,34 @@ Finding waited(const Graph& g, NodeId n) {
   return "nobody waits for any of its results";
 }
 
+/// What a value in flight is a part of: a collective, and how many iterations ago it was started.
+struct Transfer {
+  NodeId collective;
+  int slots = 0;
+  bool operator==(const Transfer&) const = default;
+};
+
+/// Follows what is carried to where it is made; to the state itself where nobody makes it in time.
+Transfer transfer_of(const Graph& g, Value v) {
+  Transfer t{g.node(v)};
+  Value from = v;
+  for (int hops = 0; g.is_input(g.node(from)); ++hops) {
+    Value next = g.input(from).state ? g.next(from) : Value{};
+    if (!next || hops > max_delay) return {g.node(v)};
+    t.slots += std::min(g.input(from).slots, max_delay + 1);
+    t.collective = g.node(from = next);
+  }
+  return t;
+}
+
 Finding one_transfer(const Graph& g, NodeId n) {
   const Node& node = g[n];
-  if (!node.op->waits) return std::nullopt;
-  NodeId first = g.node(node.inputs[0]);
-  for (Value v : node.inputs) {
-    NodeId from = g.node(v);
-    if (from != first && !(g.is_input(from) && g.is_input(first)))
+  if (!node.op->waits || node.inputs.size() < 2) return std::nullopt;
+  Transfer first = transfer_of(g, node.inputs[0]);
+  for (Value v : node.inputs)
+    if (transfer_of(g, v) != first)
       return fmt::format("%{} and %{} belong to different collectives; wait for each by itself",
                          g.name(node.inputs[0]), g.name(v));
-  }
   return std::nullopt;
 }
 
@@ -184,7 +202,9 @@ constexpr NodeRule node_rules[] = {
 constexpr Rule graph_rules[] = {
     {"names", "Names of outputs, and source names of inputs, are unique."},
     {"channels", "No two collectives of a graph share a channel."},
-    {"ranks", "The ranks of the graphs are disjoint and complete."},
+    {"ranks",
+     "The ranks of the graphs are disjoint and complete, belong to the groups that their graph "
+     "names, and are not their own partners."},
 };
 
 std::optional<Violation> repeated_names(const Graph& g) {
@@ -214,6 +234,46 @@ std::optional<Violation> repeated_channels(const Graph& g) {
     if (!fresh)
       return Violation{"channels", n,
                        fmt::format("channel {} belongs to {}", channel, g.describe(it->second))};
+  }
+  return std::nullopt;
+}
+
+/// A rank can only take part in a collective, ask for its place in a group or hold a piece of what
+/// a group holds where it belongs to the group. `known` are groups that have been asked about.
+Finding foreign_group(const Graph& g, const std::vector<int>& ranks,
+                      std::set<std::string_view>& known) {
+  auto outsider = [&](const std::string& group, NodeId n) -> Finding {
+    if (!known.insert(group).second) return std::nullopt;
+    auto r = g.world().outsider(group, ranks);
+    if (!r) return std::nullopt;
+    return fmt::format("{}: rank {} is not in group {}", g.describe(n), *r, quoted(group));
+  };
+  for (const Input& in : g.inputs())
+    if (in.shard)
+      if (Finding problem = outsider(in.shard->group, g.node(in.value))) return problem;
+  for (NodeId n : g.nodes()) {
+    if (g[n].region)
+      if (Finding problem = foreign_group(*g[n].region, ranks, known)) return problem;
+    if (g[n].op->attribute_index("group") < 0) continue;
+    if (Finding problem = outsider(g[n].attr<std::string>("group"), n)) return problem;
+  }
+  return std::nullopt;
+}
+
+/// Who sends to itself, or receives from itself, waits for ever.
+Finding own_partner(const Graph& g, std::span<const int> ranks) {
+  std::set<std::pair<std::string_view, std::int64_t>> known;  // group and index
+  for (NodeId n : g.nodes()) {
+    const Node& node = g[n];
+    if (!node.op->effect || !node.op->starts) continue;
+    const auto& group = node.attr<std::string>("group");
+    auto peer = node.attr<std::int64_t>(node.op->attribute_index("to") >= 0 ? "to" : "from");
+    auto size = g.world().group_size(group);
+    if (!size || peer < 0 || peer >= *size) continue;  // other rules report it
+    if (!known.emplace(group, peer).second) continue;
+    for (int r : ranks)
+      if (g.world().members(group, r)[static_cast<std::size_t>(peer)] == r)
+        return fmt::format("{}: rank {} runs it and would be its own partner", g.describe(n), r);
   }
   return std::nullopt;
 }
@@ -262,7 +322,21 @@ void verify(const Graph& g) {
 
 void verify(const Program& program) {
   if (auto v = find_class_violation(program)) throw Error(v->message);
-  for (const Graph& g : program.graphs) verify(g);
+  for (const Graph& g : program.graphs) {
+    verify(g);
+    verify_constants(program, g);
+  }
+}
+
+void verify_constants(const Program& program, const Graph& g) {
+  for (NodeId n : g.nodes()) {
+    if (g[n].region) verify_constants(program, *g[n].region);
+    const std::string* ref = constant_ref(g[n]);
+    auto held = ref != nullptr ? program.constants.find(*ref) : program.constants.end();
+    if (held != program.constants.end() && held->second.type() != g.type(g.result(n)))
+      fail("{}: the table has {} for {}, wanted {}", g.describe(n), to_text(held->second.type()),
+           quoted(*ref), to_text(g.type(g.result(n))));
+  }
 }
 
 std::optional<ClassViolation> find_class_violation(const Program& program) {
@@ -290,16 +364,9 @@ std::optional<ClassViolation> find_class_violation(const Program& program) {
                                      program.graphs[static_cast<std::size_t>(by)].name()));
       by = static_cast<int>(i);
     }
-    // A rank can only take part in a collective whose group it belongs to.
     std::set<std::string_view> groups;
-    for (NodeId n : g.nodes()) {
-      if (g[n].op->attribute_index("group") < 0) continue;
-      const auto& group = g[n].attr<std::string>("group");
-      if (!groups.insert(group).second) continue;
-      if (auto r = program.world->outsider(group, g.ranks()))
-        return violation(
-            fmt::format("{}: rank {} is not in group {}", g.describe(n), *r, quoted(group)));
-    }
+    if (Finding problem = foreign_group(g, g.ranks(), groups)) return violation(*problem);
+    if (Finding problem = own_partner(g, mine)) return violation(*problem);
   }
   auto idle = std::ranges::find(owner, -1);
   if (idle != owner.end())

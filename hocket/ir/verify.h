@@ -37,12 +37,16 @@ std::string describe(const Graph& graph, const Violation& violation);
 /// Throws Error for the first violation.
 void verify(const Graph& graph);
 void verify(const Program& program);
+/// Throws Error for a constant whose value in the program's table has another type. One that has
+/// none yet is no violation: a text may be read before its table.
+void verify_constants(const Program& program, const Graph& graph);
+
 struct ClassViolation {
   std::size_t graph;  ///< which of the program's graphs is at fault
   std::string message;
 };
 
-/// The rule between graphs: ranks disjoint and complete. Other rules are not looked at.
+/// The rule between graphs, `ranks`. Other rules are not looked at.
 std::optional<ClassViolation> find_class_violation(const Program& program);
 
 }  // namespace hocket

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "hocket/base/error.h"
 #include "hocket/ops/expand.h"
 #include "hocket/ops/kernel.h"
@@ -36,6 +38,11 @@ std::vector<Tensor> evaluate(const Graph& graph, NodeId n, std::span<const Tenso
   std::vector<Type> types;
   for (Value v : graph.results(n)) types.push_back(graph.type(v));
   std::vector<Tensor> results(types.size());
+  // Nothing comes out: whatever an operand's other dimensions are, there is nothing to walk along.
+  if (std::ranges::all_of(types, [](const Type& t) { return t.elements() == 0; })) {
+    for (std::size_t i = 0; i < types.size(); ++i) results[i] = Tensor(types[i]);
+    return results;
+  }
   KernelCall call{*node.op, node.attributes, inputs, types, results, graph.world(), rank};
   if (instead && instead(call)) return results;
   if (node.op->expand != nullptr)

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "hocket/ops/ops.h"
+#include "hocket/passes/element_rows.h"
 
 namespace hocket {
 namespace {
@@ -37,12 +37,6 @@ std::vector<bool> ends_in_updates(const Graph& g, bool returned, Accept accept) 
   return ends;
 }
 
-/// True for an op on lists that treats each tensor by itself, so that operands of others do not
-/// matter: what arrives here has arrived.
-bool works_on_each(const Op* op) {
-  return op == &ops::sgd || op == &ops::adam || op == &ops::adamw || op == &ops::div_each;
-}
-
 /// By value: it does not depend on this iteration's batch, except through what the waits of
 /// `updates` bring.
 std::vector<bool> independent_values(const Graph& g, const std::vector<bool>& updates) {
@@ -67,7 +61,8 @@ std::vector<bool> find_gradient_collectives(const Graph& g, bool returned) {
   std::vector<bool> updates = ends_in_updates(g, returned, [](NodeId) { return true; });
   std::vector<bool> independent = independent_values(g, updates);
   std::vector<bool> settled = ends_in_updates(g, returned, [&](NodeId reader) {
-    return g[reader].op->waits || works_on_each(g[reader].op) ||
+    // In lists each tensor is by itself: what others are does not matter, it has arrived.
+    return g[reader].op->waits || has_lists(g[reader]) ||
            std::ranges::all_of(g[reader].inputs, [&](Value v) { return independent[v.index]; });
   });
   for (NodeId n : g.nodes())

@@ -11,10 +11,13 @@ namespace hocket {
 namespace {
 
 /// The value of a `constant` that stands in the program's table, none for other nodes.
-const Tensor* named_constant(const Program& program, const Node& node) {
-  if (node.op != &ops::constant) return nullptr;
-  auto it = program.constants.find(node.attr<std::string>("ref"));
-  return it == program.constants.end() ? nullptr : &it->second;
+const Tensor* named_constant(const Program& program, const Graph& g, NodeId n) {
+  const std::string* ref = constant_ref(g[n]);
+  auto held = ref != nullptr ? program.constants.find(*ref) : program.constants.end();
+  if (held == program.constants.end()) return nullptr;
+  if (held->second.type() != g.type(g.result(n)))
+    fail("constant: the table has {} for {}", to_text(held->second.type()), quoted(*ref));
+  return &held->second;
 }
 
 std::vector<Tensor> run_region(const Program& program, const Graph& region,
@@ -24,7 +27,7 @@ std::vector<Tensor> run_region(const Program& program, const Graph& region,
 std::vector<Tensor> run_pure(const Program& program, const Graph& g, NodeId n,
                              std::vector<Tensor> operands, int rank, const RunInstead& instead) {
   if (g[n].region) return run_region(program, *g[n].region, std::move(operands), rank, instead);
-  if (const Tensor* named = named_constant(program, g[n])) return {*named};
+  if (const Tensor* named = named_constant(program, g, n)) return {*named};
   return evaluate(g, n, operands, rank, instead);
 }
 
