@@ -7,14 +7,35 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <deque>
 #include <functional>
+#include <new>
 #include <optional>
+#include <utility>
 
 #include "hocket/base/error.h"
 #include "hocket/comm/bell.h"
 #include "hocket/comm/in_process.h"
 #include "tests/comm/ranks.h"
+
+namespace {
+
+thread_local bool next_new_fails = false;
+
+}  // namespace
+
+// The way to a wait in which memory is short. All of them, since those of a sanitizer do not call
+// each other; not inlined, or the compiler sees a `new` that is met by `free`.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  void* memory = std::exchange(next_new_fails, false) ? nullptr : std::malloc(size);
+  return memory != nullptr ? memory : throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new[](std::size_t size) { return operator new(size); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace hocket::comm {
 namespace {
@@ -259,6 +280,34 @@ TEST(Faults, a_rank_that_leaves_with_a_call_in_flight) {
       messages[0],
       "%b = barrier on channel 2 of group \"world\": rank 1 failed: %b = barrier on channel 2 "
       "of group \"world\": left before it was done");
+}
+
+TEST(Faults, a_rank_without_memory_for_its_share) {
+  constexpr int ranks = 17;  // more than a reduction keeps inside itself
+  InProcess world(ranks);
+  std::atomic<int> here{0};
+  std::atomic<bool> over{false};
+  auto messages = run_ranks(world, [&](int rank) {
+    float x = 1;
+    Member m{&x, &x, 1};
+    auto group = world.all(rank);
+    Work work = group->start(reduce_of({&m, 1}, 3));
+    ++here;
+    // Rank 0 alone, for else another one may take over its share.
+    while (rank == 0 ? here < ranks : !over) std::this_thread::yield();
+    next_new_fails = rank == 0;
+    try {
+      work.wait();
+    } catch (...) {
+      over = true;
+      throw;
+    }
+  });
+  std::string cause = "%h = all_reduce on channel 3 of group \"world\": std::bad_alloc";
+  EXPECT_EQ(messages[0], cause);
+  for (int rank = 1; rank < ranks; ++rank)
+    EXPECT_EQ(messages[static_cast<std::size_t>(rank)],
+              "%h = all_reduce on channel 3 of group \"world\": rank 0 failed: " + cause);
 }
 
 TEST(Faults, arguments) {
