@@ -358,4 +358,6 @@ std::optional<InProcess::Failure> InProcess::failure() const {
   return Failure{world_->first_failed(), world_->failure()};
 }
 
+std::string InProcess::doing(int rank) const { return world_->doing(rank); }
+
 }  // namespace hocket::comm

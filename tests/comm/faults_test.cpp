@@ -151,10 +151,7 @@ TEST(Faults, a_difference_is_told_before_all_have_come) {
 /// Of two ranks that wait for each other with a deadline of a minute.
 std::vector<std::string> deadlock(const std::function<void(InProcess&, int)>& body) {
   InProcess world(2);
-  double start = now();
-  auto messages = run_ranks(world, [&](int rank) { body(world, rank); });
-  EXPECT_LT(now() - start, 30);
-  return messages;
+  return run_ranks(world, [&](int rank) { body(world, rank); });
 }
 
 TEST(Faults, groups_waited_for_in_opposite_order) {
@@ -191,7 +188,7 @@ TEST(Faults, a_send_that_meets_a_collective) {
 }
 
 TEST(Faults, a_late_message_says_what_the_missing_rank_waits_for) {
-  InProcess world(3, {.deadline = 0.3});
+  InProcess world(3, {.timed = true});
   std::atomic<bool> over{false};
   auto messages = run_ranks(world, [&](int rank) {
     std::vector<int> low{0, 1}, high{1, 2};
@@ -203,15 +200,16 @@ TEST(Faults, a_late_message_says_what_the_missing_rank_waits_for) {
     auto a = world.group(rank, "low", low);
     auto b = rank == 1 ? world.group(rank, "high", high) : nullptr;
     try {
-      if (rank == 1) b->start({.kind = Kind::barrier, .channel = 7, .name = "%b"}).wait(5);
-      a->start({.kind = Kind::barrier, .channel = 6, .name = "%a"}).wait();
+      if (rank == 1) b->start({.kind = Kind::barrier, .channel = 7, .name = "%b"}).wait();
+      while (!world.doing(1).starts_with("waits in")) std::this_thread::yield();
+      a->start({.kind = Kind::barrier, .channel = 6, .name = "%a"}).wait(0.1);
     } catch (...) {
       over = true;
       throw;
     }
   });
   EXPECT_EQ(messages[0],
-            "%a = barrier on channel 6 of group \"low\": rank 1 did not come within 0.3 s: rank 1 "
+            "%a = barrier on channel 6 of group \"low\": rank 1 did not come within 0.1 s: rank 1 "
             "waits in %b = barrier on channel 7 of group \"high\" for rank 2, which has not "
             "started anything");
 }
@@ -283,8 +281,10 @@ TEST(Faults, a_rank_that_leaves_with_a_call_in_flight) {
   InProcess world(3);
   auto messages = run_ranks(world, [&](int rank) {
     auto group = world.all(rank);
-    if (rank == 2)
-      while (true) group->start({.kind = Kind::send, .peer = 0, .channel = 1}).wait();
+    if (rank == 2) {  // does not wait, or it and rank 0 would wait for each other
+      Work send = group->start({.kind = Kind::send, .peer = 0, .channel = 1});
+      while (!send.test()) std::this_thread::yield();
+    }
     Work work = group->start({.kind = Kind::barrier, .channel = 2, .name = "%b"});
     if (rank == 0) work.wait();
   });
