@@ -173,7 +173,7 @@ TEST(InProcess, several_groups_at_once) {
 }
 
 TEST(InProcess, a_rank_that_waits_elsewhere_holds_up_nobody) {
-  InProcess world(2, {.deadline = 5});
+  InProcess world(2);
   std::vector<float> x(100'000, 1), y(100'000, 2);
   expect_no_errors(run_ranks(world, [&](int rank) {
     std::vector<int> both{0, 1};
