@@ -250,6 +250,17 @@ TEST(InProcess, all_to_all_with_uneven_rows) {
   }));
 }
 
+TEST(InProcess, all_to_all_of_rows_without_elements) {
+  InProcess world(2);
+  expect_no_errors(run_ranks(world, [&](int rank) {
+    auto group = world.all(rank);
+    std::vector<std::int64_t> rows{2, 2};
+    Member listed{.send_rows = rows, .recv_rows = rows, .row = 0}, equal{.row = 0};
+    group->start({.kind = Kind::all_to_all, .channel = 1, .members = {&listed, 1}}).wait();
+    group->start({.kind = Kind::all_to_all, .channel = 2, .members = {&equal, 1}}).wait();
+  }));
+}
+
 }  // namespace
 }  // namespace hocket::comm
 

@@ -328,6 +328,8 @@ TEST(Faults, arguments) {
   Member m{nullptr, nullptr, 3};
   EXPECT_THROW(group->start({.kind = Kind::reduce_scatter, .members = {&m, 1}}), Error);
   EXPECT_THROW(group->start({.kind = Kind::all_to_all, .members = {&m, 1}}), Error);
+  m.row = 0;
+  EXPECT_THROW(group->start({.kind = Kind::all_to_all, .members = {&m, 1}}), Error);
   EXPECT_THROW(group->start({.kind = Kind::broadcast, .peer = 2}), Error);
   EXPECT_THROW(group->start({.kind = Kind::send, .peer = 0}), Error);
   std::vector<int> twice{0, 0}, far{0, 2};
