@@ -14,10 +14,15 @@ Loop::Loop(const Program& program, Executor& executor, std::vector<Named> state)
   int world = program.world->ranks();
   if (world > 1 && static_cast<int>(state_.size()) != world)
     fail("state for {}, the program is for {}", count_of(std::ssize(state_), "rank"), world);
-  for (const Graph& g : program.graphs) edits_.push_back(g.edits());
+  for (const Graph& g : program.graphs) {
+    edits_.push_back(g.edits());
+    lags_.emplace(&g, std::vector<int>(g.outputs().size()));
+  }
   if (std::ranges::none_of(program.graphs, is_rotated)) return;
   shape_ = loop_shape(program);
   check_seams(program);
+  if (shape_ == LoopShape{}) return;
+  for (auto& [graph, lags] : lags_) lags = output_lags(*graph);
 }
 
 void Loop::require_unchanged() const {
@@ -25,8 +30,8 @@ void Loop::require_unchanged() const {
     fail("the program was edited after its loop was made: drain before, and make a new loop");
 }
 
-const Graph& Loop::body(int rank) const {
-  return program_.graph_of(program_.world->ranks() == 1 ? 0 : rank);
+const std::vector<int>& Loop::lags_of(int rank) const {
+  return lags_.at(&program_.graph_of(program_.world->ranks() == 1 ? 0 : rank));
 }
 
 const Program& Loop::phase_for(Window window) {
@@ -105,8 +110,7 @@ std::vector<Loop::Produced> Loop::kernel_iteration(Window window, std::span<cons
         table.erase(name);
     }
     peak_ = std::max(peak_, results[r].peak_bytes);
-    std::vector<int> lags(g.outputs().size());
-    if (shape_ != LoopShape{}) lags = output_lags(body(static_cast<int>(r)));
+    const std::vector<int>& lags = lags_of(static_cast<int>(r));
     std::size_t seen = 0;
     for (std::size_t o = 0; o < lags.size(); ++o)
       if (window.lo <= lags[o] && lags[o] <= window.hi)

@@ -47,7 +47,7 @@ class Loop {
 
  private:
   void require_unchanged() const;
-  const Graph& body(int rank) const;
+  const std::vector<int>& lags_of(int rank) const;
   const Program& phase_for(Window window);
   std::vector<Produced> kernel_iteration(Window window, std::span<const Named> batch);
 
@@ -56,6 +56,7 @@ class Loop {
   Executor& executor_;
   LoopShape shape_;
   std::map<Window, Program> phases_;
+  std::map<const Graph*, std::vector<int>> lags_;  // of the outputs of the program's graphs
   std::vector<Named> state_, forwarded_;
   std::int64_t begin_ = 0;  // iterations before the last drain
   std::int64_t step_ = 0;   // kernel iterations since
