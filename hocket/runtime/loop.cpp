@@ -47,21 +47,21 @@ std::vector<Loop::Produced> Loop::step(std::span<const Named> batch) {
   if (batch.size() != state_.size())
     fail("a batch for {}, wanted {}", count_of(std::ssize(batch), "rank"), state_.size());
   executor_.announce(begin_ + step_, 0);
-  return kernel_iteration(step_window(shape_, step_), batch);
+  std::vector<Produced> all = kernel_iteration(step_, step_window(shape_, step_), batch);
+  ++step_;
+  return all;
 }
 
 std::vector<Loop::Produced> Loop::drain() {
   require_unchanged();
   std::vector<Produced> all;
-  std::int64_t steps = step_;
-  for (int j = 1; j <= shape_.depth && steps > 0; ++j) {
-    Window window = drain_window(shape_, steps, j);
-    step_ = steps - 1 + j;
+  for (int j = 1; j <= shape_.depth && step_ > 0; ++j) {
+    Window window = drain_window(shape_, step_, j);
     if (window.lo > window.hi) continue;
-    executor_.announce(begin_ + steps - 1, j);
-    for (Produced& p : kernel_iteration(window, {})) all.push_back(std::move(p));
+    executor_.announce(begin_ + step_ - 1, j);
+    for (Produced& p : kernel_iteration(step_ - 1 + j, window, {})) all.push_back(std::move(p));
   }
-  begin_ += steps;
+  begin_ += step_;
   step_ = 0;
   return all;
 }
@@ -77,7 +77,9 @@ const std::vector<Loop::Named>& Loop::state() const {
   return state_;
 }
 
-std::vector<Loop::Produced> Loop::kernel_iteration(Window window, std::span<const Named> batch) {
+/// The kernel iteration t since the last drain.
+std::vector<Loop::Produced> Loop::kernel_iteration(std::int64_t t, Window window,
+                                                   std::span<const Named> batch) {
   const Program& program = phase_for(window);
   auto graph = [&](std::size_t r) -> const Graph& {
     return program.graph_of(program.world->ranks() == 1 ? 0 : static_cast<int>(r));
@@ -114,10 +116,9 @@ std::vector<Loop::Produced> Loop::kernel_iteration(Window window, std::span<cons
     std::size_t seen = 0;
     for (std::size_t o = 0; o < lags.size(); ++o)
       if (window.lo <= lags[o] && lags[o] <= window.hi)
-        all.push_back({begin_ + step_ - lags[o], static_cast<int>(r), o,
+        all.push_back({begin_ + t - lags[o], static_cast<int>(r), o,
                        std::move(results[r].outputs.at(seen++))});
   }
-  ++step_;
   return all;
 }
 
