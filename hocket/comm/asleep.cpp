@@ -43,17 +43,21 @@ void World::wake_up(int rank) {
   ranks[static_cast<std::size_t>(rank)]->sleeps_in = nullptr;
 }
 
+/// Of a rank that does not sleep.
+std::string World::idle_text(const Rank& rank) const {
+  if (!options.timed) return "is in no long wait";  // nobody noted whether it has started anything
+  double at = rank.started_at.load(std::memory_order_relaxed);
+  return at == 0 ? "has not started anything"
+                 : fmt::format("has not started anything for {:.2g} s", now() - at);
+}
+
 std::string World::doing(int rank) {
   std::lock_guard lock(mutex_);
   std::string text;
   // From one sleeper to the next; more steps than ranks would be a circle.
   for (std::size_t step = 0; step < ranks.size(); ++step) {
     const Rank& r = *ranks[static_cast<std::size_t>(rank)];
-    if (r.sleeps_in == nullptr) {
-      double at = r.started_at.load(std::memory_order_relaxed);
-      text += "has not started anything";
-      return at == 0 ? text : text + fmt::format(" for {:.2g} s", now() - at);
-    }
+    if (r.sleeps_in == nullptr) return text + idle_text(r);
     const Post& p = *r.sleeps_in;
     text += "waits in " + title(p);
     int seat = 0;

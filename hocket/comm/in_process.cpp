@@ -162,9 +162,14 @@ bool InProcessGroup::meet(Post& p) {
 
 /// Does this rank's share, and what others have left of theirs; whether all is done.
 bool InProcessGroup::work_on(Post& p, bool for_others) {
-  bool helped = help(p, p.seat, world_->failed, world_->options.timed);
-  for (int i = 1; for_others && i < p.round.seats; ++i)
-    helped |= help(p, (p.seat + i) % p.round.seats, world_->failed, world_->options.timed);
+  bool helped = false;
+  try {
+    helped = help(p, p.seat, world_->failed, world_->options.timed);
+    for (int i = 1; for_others && i < p.round.seats; ++i)
+      helped |= help(p, (p.seat + i) % p.round.seats, world_->failed, world_->options.timed);
+  } catch (const std::exception& e) {  // no memory: the others would wait until their deadline
+    give_up(fmt::format("{}: {}", title(p), e.what()));
+  }
   // Also when not all is done: of two that finish at the same moment neither may see the other's
   // part yet, and both would leave it to the other to wake those who rest.
   if (helped) world_->ring(*p.round.lane, p.seat);
@@ -352,5 +357,7 @@ std::optional<InProcess::Failure> InProcess::failure() const {
   if (!world_->failed.load()) return std::nullopt;
   return Failure{world_->first_failed(), world_->failure()};
 }
+
+std::string InProcess::doing(int rank) const { return world_->doing(rank); }
 
 }  // namespace hocket::comm

@@ -48,6 +48,9 @@ class InProcess {
     std::string message;
   };
   std::optional<Failure> failure() const;
+  /// What a rank that others wait for does, as their messages say it: `waits in ... for rank 2,
+  /// which ...` once it has waited for long. From any thread.
+  std::string doing(int rank) const;
 
  private:
   std::shared_ptr<World> world_;

@@ -52,7 +52,7 @@ struct Lane {
   struct alignas(64) Place {
     Segment* segment;
     std::size_t round = 0;
-    List<& Post::unsettled> unsettled = {};
+    List<&Post::unsettled> unsettled{};
   };
 
   Segment* take();

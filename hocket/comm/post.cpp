@@ -24,12 +24,13 @@ std::int64_t sum(std::span<const std::int64_t> list) {
 /// Appends the rows of a member for or from each rank.
 void append_rows(std::vector<std::int64_t>& rows, std::span<const std::int64_t> given,
                  const Member& m, int size) {
-  if (m.row < 1) fail("all_to_all: rows of {} elements", m.row);
+  if (m.row < 0) fail("all_to_all: rows of {} elements", m.row);
   if (given.empty()) {
-    if (m.count % (m.row * size) != 0)
+    std::int64_t each = m.row == 0 ? 0 : m.count / m.row / size;
+    if (each * m.row * size != m.count)
       fail("all_to_all: {} elements in rows of {}, wanted rows that {} divide, or lists", m.count,
            m.row, count_of(size, "rank"));
-    rows.insert(rows.end(), static_cast<std::size_t>(size), m.count / m.row / size);
+    rows.insert(rows.end(), static_cast<std::size_t>(size), each);
     return;
   }
   if (static_cast<int>(given.size()) != size || std::ranges::min(given) < 0)

@@ -36,7 +36,7 @@ struct Member {
   const void* send = nullptr;
   void* recv = nullptr;
   std::int64_t count = 0;  ///< elements of the operand; of the result where kind is recv
-  // For all_to_all only. Empty lists: equal shares of `count`.
+  // For all_to_all only. Empty lists: equal shares of `count`, none of rows without elements.
   std::span<const std::int64_t> send_rows = {};  ///< for each rank of the group
   std::span<const std::int64_t> recv_rows = {};
   std::int64_t row = 1;  ///< elements of a row

@@ -84,6 +84,14 @@ template <Reduce reduce, class T>
                                          std::span<void* const> results, std::int64_t count) {
   reduce_any<reduce, T>(operands, results, count);
 }
+#else
+constexpr bool has_avx2 = false;
+
+template <Reduce reduce, class T>
+void reduce_wide(std::span<const void* const> operands, std::span<void* const> results,
+                 std::int64_t count) {
+  reduce_any<reduce, T>(operands, results, count);
+}
 #endif
 
 template <Reduce reduce>
@@ -91,10 +99,10 @@ void reduce_as(DType dtype, std::span<const void* const> operands, std::span<voi
                std::int64_t count) {
   visit(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-#ifdef __x86_64__
-    if (has_avx2) return reduce_wide<reduce, T>(operands, results, count);
-#endif
-    reduce_any<reduce, T>(operands, results, count);
+    if (has_avx2)
+      reduce_wide<reduce, T>(operands, results, count);
+    else
+      reduce_any<reduce, T>(operands, results, count);
   });
 }
 

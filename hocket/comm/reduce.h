@@ -10,7 +10,7 @@ namespace hocket::comm {
 
 /// Combines `count` elements of all operands in their order, in the accumulate dtype, rounds once
 /// and writes the outcome to every result. A result may be one of the operands, but not overlap
-/// one otherwise. Where two different NaNs meet, either may be left.
+/// one otherwise. Where two NaNs meet, the first stays.
 void reduce_elements(DType dtype, Reduce reduce, std::span<const void* const> operands,
                      std::span<void* const> results, std::int64_t count);
 

@@ -63,7 +63,12 @@ bool help(const Post& p, int seat, const std::atomic<bool>& failed, bool timed) 
     }
     std::int64_t begin = seat * split.share, end = std::min(begin + split.share, split.units);
     std::int64_t first = begin + taken * split.chunk, last = std::min(first + split.chunk, end);
-    if (first < last) exchange(p.round, first, last);
+    try {
+      if (first < last) exchange(p.round, first, last);
+    } catch (...) {
+      finish(Post::dropped);  // or withdraw() would wait for it for ever
+      throw;
+    }
     if (timed) owner.done_at.store(now(), std::memory_order_relaxed);
     if (all == 1)  // who took the only one writes alone
       owner.done.store(lap + 1, std::memory_order_release);

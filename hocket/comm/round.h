@@ -38,7 +38,8 @@ inline bool complete(Post& p) {
 }
 
 /// Takes and does the chunks of a seat's share that nobody has taken; true when there were any.
-/// Stops when `failed`, after which no memory of a rank that has withdrawn is touched.
+/// Stops when `failed`, after which no memory of a rank that has withdrawn is touched. A chunk that
+/// throws counts as dropped: the round is never complete.
 bool help(const Post& p, int seat, const std::atomic<bool>& failed, bool timed);
 /// `failed` is set: returns when nobody reads or writes what the rank of `p` brought. Bounded by
 /// the time of one chunk.

@@ -20,7 +20,7 @@ struct Rank {
   List<&Post::in_flight> in_flight;     // in all groups, as started
   List<&Post::unsettled> through_link;  // those that the link has not been asked for
   double link_free_at = 0;
-  std::atomic<double> started_at{0};  // its latest call
+  std::atomic<double> started_at{0};  // its latest call, where there are times
   const Post* sleeps_in = nullptr;    // guarded: the call that it has long waited for
 };
 
@@ -69,11 +69,13 @@ struct World {
   /// ranks that wait for each other, returns what that looks like; otherwise "".
   std::string fall_asleep(int rank, const Post& post);
   void wake_up(int rank);
-  /// `waits in ... for rank 2, which has not started anything for 3 s`.
+  /// `waits in ... for rank 2, which has not started anything for 3 s`; without times there, `which
+  /// is in no long wait`.
   std::string doing(int rank);
 
  private:
   void fail_with(std::optional<int> rank, const std::string& message);
+  std::string idle_text(const Rank& rank) const;
   bool find_circle(int from, int to, std::vector<bool>& seen, std::vector<int>& path) const;
 
   std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 
 #include "hocket/base/error.h"
 #include "hocket/ops/ops.h"
@@ -54,6 +55,13 @@ std::int64_t row_elements(const Type& type) {
   std::int64_t n = 1;
   for (std::size_t i = 1; i < type.shape.size(); ++i) n *= type.shape[i];
   return n;
+}
+
+/// What an all_to_all sends to each of `ranks`, or gets from them. Equal shares are listed as well:
+/// rows without elements cannot be counted by those.
+Ints rows_for_each(const Node& node, std::string_view attribute, const Type& operand, int ranks) {
+  const Ints& given = node.attr<Ints>(attribute);
+  return given.empty() ? Ints(static_cast<std::size_t>(ranks), operand.shape[0] / ranks) : given;
 }
 
 /// Buffers of all members.
@@ -109,6 +117,7 @@ std::shared_ptr<InFlight> start_transfer(Frame& frame, NodeId n, comm::ProcessGr
     return flight;
   }
   std::vector<comm::Member> members;
+  std::deque<Ints> rows;  // of members, until they have started
   // A call has one dtype. Equal on all ranks, so that they split alike.
   std::vector<bool> taken(node.result_count);
   for (std::size_t first = 0; first < taken.size(); ++first) {
@@ -127,8 +136,9 @@ std::shared_ptr<InFlight> start_transfer(Frame& frame, NodeId n, comm::ProcessGr
       }
       if (kind != Kind::send) m.recv = result.bytes().data();
       if (kind == Kind::all_to_all) {
-        m.send_rows = node.attr<Ints>("send");
-        m.recv_rows = node.attr<Ints>("receive");
+        const Type& type = flight->operands[i].type();
+        m.send_rows = rows.emplace_back(rows_for_each(node, "send", type, group.size()));
+        m.recv_rows = rows.emplace_back(rows_for_each(node, "receive", type, group.size()));
         m.row = row_elements(result.type());
       }
     }

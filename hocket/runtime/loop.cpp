@@ -14,11 +14,16 @@ Loop::Loop(const Program& program, Executor& executor, std::vector<Named> state)
   int world = program.world->ranks();
   if (world > 1 && static_cast<int>(state_.size()) != world)
     fail("state for {}, the program is for {}", count_of(std::ssize(state_), "rank"), world);
-  for (const Graph& g : program.graphs) edits_.push_back(g.edits());
+  for (const Graph& g : program.graphs) {
+    edits_.push_back(g.edits());
+    lags_.emplace(&g, std::vector<int>(g.outputs().size()));
+  }
   rotated_ = std::ranges::any_of(program.graphs, is_rotated);
   if (!rotated_) return;
   shape_ = loop_shape(program);
   check_seams(program);
+  if (shape_ == LoopShape{}) return;
+  for (auto& [graph, lags] : lags_) lags = output_lags(*graph);
 }
 
 void Loop::require_unchanged() const {
@@ -26,8 +31,8 @@ void Loop::require_unchanged() const {
     fail("the program was edited after its loop was made: drain before, and make a new loop");
 }
 
-const Graph& Loop::body(int rank) const {
-  return program_.graph_of(program_.world->ranks() == 1 ? 0 : rank);
+const std::vector<int>& Loop::lags_of(int rank) const {
+  return lags_.at(&program_.graph_of(program_.world->ranks() == 1 ? 0 : rank));
 }
 
 const Program& Loop::phase_for(Window window) {
@@ -43,21 +48,21 @@ std::vector<Loop::Produced> Loop::step(std::span<const Named> batch) {
   if (batch.size() != state_.size())
     fail("a batch for {}, wanted {}", count_of(std::ssize(batch), "rank"), state_.size());
   executor_.announce(begin_ + step_, 0);
-  return kernel_iteration(step_window(shape_, step_), batch);
+  std::vector<Produced> all = kernel_iteration(step_, step_window(shape_, step_), batch);
+  ++step_;
+  return all;
 }
 
 std::vector<Loop::Produced> Loop::drain() {
   require_unchanged();
   std::vector<Produced> all;
-  std::int64_t steps = step_;
-  for (int j = 1; j <= shape_.depth && steps > 0; ++j) {
-    Window window = drain_window(shape_, steps, j);
-    step_ = steps - 1 + j;
+  for (int j = 1; j <= shape_.depth && step_ > 0; ++j) {
+    Window window = drain_window(shape_, step_, j);
     if (window.lo > window.hi) continue;
-    executor_.announce(begin_ + steps - 1, j);
-    for (Produced& p : kernel_iteration(window, {})) all.push_back(std::move(p));
+    executor_.announce(begin_ + step_ - 1, j);
+    for (Produced& p : kernel_iteration(step_ - 1 + j, window, {})) all.push_back(std::move(p));
   }
-  begin_ += steps;
+  begin_ += step_;
   step_ = 0;
   return all;
 }
@@ -73,7 +78,9 @@ const std::vector<Loop::Named>& Loop::state() const {
   return state_;
 }
 
-std::vector<Loop::Produced> Loop::kernel_iteration(Window window, std::span<const Named> batch) {
+/// The kernel iteration t since the last drain.
+std::vector<Loop::Produced> Loop::kernel_iteration(std::int64_t t, Window window,
+                                                   std::span<const Named> batch) {
   const Program& program = phase_for(window);
   auto graph = [&](std::size_t r) -> const Graph& {
     return program.graph_of(program.world->ranks() == 1 ? 0 : static_cast<int>(r));
@@ -106,15 +113,13 @@ std::vector<Loop::Produced> Loop::kernel_iteration(Window window, std::span<cons
         table.erase(name);
     }
     peak_ = std::max(peak_, results[r].peak_bytes);
-    std::vector<int> lags(g.outputs().size());
-    if (shape_ != LoopShape{}) lags = output_lags(body(static_cast<int>(r)));
+    const std::vector<int>& lags = lags_of(static_cast<int>(r));
     std::size_t seen = 0;
     for (std::size_t o = 0; o < lags.size(); ++o)
       if (window.lo <= lags[o] && lags[o] <= window.hi)
-        all.push_back({begin_ + step_ - lags[o], static_cast<int>(r), o,
+        all.push_back({begin_ + t - lags[o], static_cast<int>(r), o,
                        std::move(results[r].outputs.at(seen++))});
   }
-  ++step_;
   return all;
 }
 

@@ -47,19 +47,21 @@ class Loop {
 
  private:
   void require_unchanged() const;
-  const Graph& body(int rank) const;
+  const std::vector<int>& lags_of(int rank) const;
   const Program& phase_for(Window window);
-  std::vector<Produced> kernel_iteration(Window window, std::span<const Named> batch);
+  std::vector<Produced> kernel_iteration(std::int64_t t, Window window,
+                                         std::span<const Named> batch);
 
   const Program& program_;
   std::vector<std::uint64_t> edits_;  // of the program's graphs, when this was made
   Executor& executor_;
   bool rotated_ = false;  // else phases are the program itself
   LoopShape shape_;
+  std::map<const Graph*, std::vector<int>> lags_;  // of the outputs of the program's graphs
   std::map<Window, Program> phases_;
   std::vector<Named> state_, forwarded_;
   std::int64_t begin_ = 0;  // iterations before the last drain
-  std::int64_t step_ = 0;   // kernel iterations since
+  std::int64_t step_ = 0;   // iterations since
   std::int64_t peak_ = 0;
   bool finished_ = false;
 };

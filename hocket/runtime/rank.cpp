@@ -17,9 +17,9 @@ double now() {
 
 Rank::Rank(Identity identity, Groups groups, std::unique_ptr<Backend> backend, bool keep_trace)
     : identity_(identity),
-      groups_(std::move(groups)),
       backend_(std::move(backend)),
-      keep_trace_(keep_trace) {}
+      keep_trace_(keep_trace),
+      groups_(std::move(groups)) {}
 
 /// Numbers the nodes of a graph for the trace, once.
 void Rank::label(const Graph& graph) {

@@ -59,7 +59,6 @@ class Rank {
   std::uint32_t lane_of(const std::string& group);
 
   Identity identity_;
-  Groups groups_;
   std::unique_ptr<Backend> backend_;
   std::deque<std::shared_ptr<InFlight>> in_flight_;  // as started
   std::unordered_map<Value, Arriving> arriving_;     // pending values that will be read
@@ -73,6 +72,7 @@ class Rank {
   int drain_ = 0;
   double clock_ = 0;                                // when the last span of the compute lane ended
   std::unordered_map<Value, std::int64_t> waited_;  // results of waits that nobody has read yet
+  Groups groups_;  // last: they go before the bytes in flight, which others may use until then
 };
 
 }  // namespace hocket

@@ -173,7 +173,7 @@ TEST(InProcess, several_groups_at_once) {
 }
 
 TEST(InProcess, a_rank_that_waits_elsewhere_holds_up_nobody) {
-  InProcess world(2, {.deadline = 5});
+  InProcess world(2);
   std::vector<float> x(100'000, 1), y(100'000, 2);
   expect_no_errors(run_ranks(world, [&](int rank) {
     std::vector<int> both{0, 1};
@@ -247,6 +247,17 @@ TEST(InProcess, all_to_all_with_uneven_rows) {
     m.recv = out.data();  // larger than it needs: sums are symmetric
     group->start({.kind = Kind::all_to_all, .dtype = DType::i32, .members = {&m, 1}}).wait();
     EXPECT_EQ(out, wanted);
+  }));
+}
+
+TEST(InProcess, all_to_all_of_rows_without_elements) {
+  InProcess world(2);
+  expect_no_errors(run_ranks(world, [&](int rank) {
+    auto group = world.all(rank);
+    std::vector<std::int64_t> rows{2, 2};
+    Member listed{.send_rows = rows, .recv_rows = rows, .row = 0}, equal{.row = 0};
+    group->start({.kind = Kind::all_to_all, .channel = 1, .members = {&listed, 1}}).wait();
+    group->start({.kind = Kind::all_to_all, .channel = 2, .members = {&equal, 1}}).wait();
   }));
 }
 

@@ -80,7 +80,7 @@ TEST(Link, transfers_follow_one_another) { follow_one_another({}); }
 TEST(Link, a_late_rank_changes_no_order) { follow_one_another(std::chrono::milliseconds(3)); }
 
 TEST(Link, a_wait_in_a_transfer_ends_when_a_rank_fails) {
-  InProcess world(2, {.link = Link{1, 0}});
+  InProcess world(2, {.link = Link{0.1, 0}});  // 40 s
   auto messages = run_ranks(world, [&](int rank) {
     float x = 0;
     Member m{&x, &x, 1};

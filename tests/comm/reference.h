@@ -13,7 +13,7 @@ namespace hocket::comm {
 
 using Bytes = std::vector<std::byte>;
 
-/// Random elements: floats small, with some infinities, NaNs and zeros of both signs.
+/// Random elements: floats small, with some infinities, NaNs and zeros, of both signs each.
 inline Bytes random_elements(DType dtype, std::int64_t count, std::uint64_t seed) {
   Bytes out(static_cast<std::size_t>(count * bytes(dtype)));
   visit(dtype, [&](auto tag) {
@@ -22,11 +22,10 @@ inline Bytes random_elements(DType dtype, std::int64_t count, std::uint64_t seed
       std::uint64_t bits = mix(seed + static_cast<std::uint64_t>(i) * 977);
       T value = store<T>(static_cast<std::int64_t>(bits));
       if (is_float(dtype)) {
-        // The NaN that arithmetic makes: which one is left when two different ones meet is open.
-        static const double odd[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL,
-                                     std::copysign(std::nan(""), -1.0)};
+        static const double odd[] = {0.0,       -0.0,         HUGE_VAL,
+                                     -HUGE_VAL, std::nan(""), std::copysign(std::nan(""), -1.0)};
         double x = static_cast<double>(bits >> 11) * 0x1p-51 - 2;
-        value = store<T>(bits % 64 < 5 ? odd[bits % 64] : x);
+        value = store<T>(bits % 64 < 6 ? odd[bits % 64] : x);
       }
       if (dtype == DType::boolean) value = store<T>(static_cast<std::int64_t>(bits & 1));
       std::memcpy(out.data() + static_cast<std::size_t>(i) * sizeof(T), &value, sizeof(T));
@@ -35,7 +34,7 @@ inline Bytes random_elements(DType dtype, std::int64_t count, std::uint64_t seed
   return out;
 }
 
-/// All operands, element by element, in order.
+/// All operands, element by element, in order. A NaN stays whatever follows.
 inline Bytes reduced(DType dtype, Reduce reduce, const std::vector<Bytes>& operands) {
   Bytes out(operands[0].size());
   visit(dtype, [&](auto tag) {
@@ -53,10 +52,8 @@ inline Bytes reduced(DType dtype, Reduce reduce, const std::vector<Bytes>& opera
           total = lesser_of(total, v);
         else if (reduce == Reduce::max)
           total = greater_of(total, v);
-        else if (reduce == Reduce::product)
-          total = wrapping_mul(total, v);
-        else
-          total = wrapping_add(total, v);
+        else if (total == total)
+          total = reduce == Reduce::product ? wrapping_mul(total, v) : wrapping_add(total, v);
       }
       if (reduce == Reduce::avg) total = total / static_cast<Sum>(operands.size());
       T y = store<T>(total);

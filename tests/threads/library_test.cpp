@@ -279,7 +279,7 @@ TEST(Library, OneThreadMakesNoOther) {
   std::ptrdiff_t before = living_threads();
   Library library;
   Case("f32[256,256]", "f32[256,256]", "f32[256,256]", "matmul(%a, %b)").by(library);
-  EXPECT_EQ(living_threads(), before);
+  EXPECT_LE(living_threads(), before);  // a thread that was joined before may still be seen there
 }
 
 TEST(Library, BitsStayWithTwoThreads) {

@@ -113,6 +113,40 @@ TEST(Loop, StateIsShownWholeOrNotAtAll) {
   EXPECT_THROW((void)loop.step(batch(1)), Error);
 }
 
+/// Ranks, but for one step.
+struct OneFailure final : Executor {
+  OneFailure(Ranks& given, int step) : ranks(given), fails_at(step) {}
+  std::vector<RankResult> step(const Program& program,
+                               std::span<const std::vector<Tensor>> inputs) override {
+    if (++steps == fails_at) throw RunError("struck");
+    return ranks.step(program, inputs);
+  }
+  Ranks& ranks;
+  int fails_at, steps = 0;
+};
+
+TEST(Loop, ADrainThatFailedCountsNothing) {
+  Program program = parse(R"(graph step(%a: state f32[4] "a" buffer, %x: f32[4] "x") {
+  %y: f32[4] = mul(%x, %x)
+  %b: f32[4] = add(%a, %y)
+  next %a = %b
+  return y=%y
+})",
+                          ops::all());
+  Graph& g = program.graphs[0];
+  NodeId late[] = {g.node(g.find("b"))};
+  rotate(g, late, 2);
+  Ranks ranks(program, {});
+  OneFailure executor(ranks, 3);  // the second step of the drain, which does all that is late
+  Loop loop(program, executor, {{{"a", four(1)}}});
+  (void)loop.step(std::vector<Loop::Named>{{{"x", four(2)}}});
+  EXPECT_THROW((void)loop.drain(), RunError);
+  EXPECT_EQ(loop.iterations(), 1);
+  (void)loop.drain();
+  EXPECT_EQ(loop.iterations(), 1);
+  EXPECT_EQ(loop.state()[0].at("a").as<float>()[0], 5);
+}
+
 TEST(Loop, RefusesWhatDoesNotFit) {
   Program program = body();
   Ranks ranks(program, {});

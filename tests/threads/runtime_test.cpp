@@ -110,6 +110,29 @@ graph step(%a: f32[3], %b: i32[2], %c: f32[1]) {
   EXPECT_EQ(difference(ranks.step(program, inputs), interpret(program, inputs)), "");
 }
 
+TEST(Runtime, RowsWithoutElements) {
+  Program program = read(R"(mesh(dp=2)
+graph a on [0] (%x: f32[4,0], %y: f32[3,2,0]) {
+  %h: pending f32[4,0] = all_to_all(%x) {group="dp", channel=0}
+  %i: pending f32[2,2,0] = all_to_all(%y) {group="dp", send=[1,2], receive=[1,1], channel=1}
+  %s: f32[4,0] = wait(%h)
+  %t: f32[2,2,0] = wait(%i)
+  return %s, %t
+}
+graph b on [1] (%x: f32[4,0], %y: f32[3,2,0]) {
+  %h: pending f32[4,0] = all_to_all(%x) {group="dp", send=[2,2], receive=[2,2], channel=0}
+  %i: pending f32[4,2,0] = all_to_all(%y) {group="dp", send=[1,2], receive=[2,2], channel=1}
+  %s: f32[4,0] = wait(%h)
+  %t: f32[4,2,0] = wait(%i)
+  return %s, %t
+})");
+  std::vector<Tensor> both{Tensor(Type{DType::f32, false, {4, 0}}),
+                           Tensor(Type{DType::f32, false, {3, 2, 0}})};
+  Inputs inputs{both, both};
+  Ranks ranks(program, {});
+  EXPECT_EQ(difference(ranks.step(program, inputs), interpret(program, inputs)), "");
+}
+
 TEST(Runtime, CopiesOfAProgramForOneRank) {
   Program program = read(R"(graph step(%x: f32[2]) {
   %h: pending f32[2] = all_reduce(%x) {group="world"}
