@@ -77,15 +77,16 @@ struct Transfer {
   bool operator==(const Transfer&) const = default;
 };
 
-/// Follows what is carried to where it is made; to the state itself where nobody makes it in time.
-Transfer transfer_of(const Graph& g, Value v) {
+/// Follows what is carried to where it is made. Nothing where nobody makes it: in a phase, where
+/// that was another phase, and in a body that has no phases.
+std::optional<Transfer> transfer_of(const Graph& g, Value v) {
   Transfer t{g.node(v)};
-  Value from = v;
-  for (int hops = 0; g.is_input(g.node(from)); ++hops) {
-    Value next = g.input(from).state ? g.next(from) : Value{};
-    if (!next || hops > max_delay) return {g.node(v)};
-    t.slots += std::min(g.input(from).slots, max_delay + 1);
-    t.collective = g.node(from = next);
+  for (int hops = 0; g.is_input(t.collective); ++hops) {
+    const Input& in = g.input(v);
+    v = in.state && hops <= max_delay ? g.next(v) : Value{};
+    if (!v) return std::nullopt;
+    t.slots += std::min(in.slots, max_delay + 1);
+    t.collective = g.node(v);
   }
   return t;
 }
@@ -93,7 +94,7 @@ Transfer transfer_of(const Graph& g, Value v) {
 Finding one_transfer(const Graph& g, NodeId n) {
   const Node& node = g[n];
   if (!node.op->waits || node.inputs.size() < 2) return std::nullopt;
-  Transfer first = transfer_of(g, node.inputs[0]);
+  auto first = transfer_of(g, node.inputs[0]);
   for (Value v : node.inputs)
     if (transfer_of(g, v) != first)
       return fmt::format("%{} and %{} belong to different collectives; wait for each by itself",

@@ -26,7 +26,7 @@ std::vector<NodeId> optimizers(const Graph& g) {
   return found;
 }
 
-/// What an optimizer is to be cut into, and why.
+/// What an optimizer is to be cut into, and why; nothing where it stays whole.
 struct Split {
   NodeId optimizer;
   std::vector<Positions> parts = {};
@@ -36,7 +36,11 @@ struct Split {
 /// All is decided before anything is cut: one optimizer may read what another one makes, and those
 /// values are replaced.
 void carry_out(Graph& g, const std::vector<Split>& splits) {
-  for (const Split& s : splits) cut_optimizer(g, s.optimizer, s.parts, s.why);
+  for (const Split& s : splits)
+    if (s.parts.empty())
+      g.remark({.where = shown(g, s.optimizer), .what = "not cut", .why = s.why});
+    else
+      cut_optimizer(g, s.optimizer, s.parts, s.why);
 }
 
 // ---- by bucket
@@ -100,7 +104,7 @@ std::vector<std::pair<NodeId, Positions>> by_origin(const Graph& g, NodeId n,
   return parts;
 }
 
-std::vector<Split> split_by_bucket(Graph& g) {
+std::vector<Split> split_by_bucket(const Graph& g) {
   const Origins origins(g);
   std::vector<Split> splits;
   for (NodeId n : optimizers(g)) {
@@ -111,10 +115,9 @@ std::vector<Split> split_by_bucket(Graph& g) {
       split.why = "one for each collective that its gradients come from";
       if (!parts[0].first) split.why += ", and one for those from none";
     } else if (parameter_count(g[n]) > 1) {
-      g.remark({.where = shown(g, n),
-                .what = "not cut",
-                .why = parts[0].first ? "its gradients come from one collective"
-                                      : "its gradients come from no collective"});
+      splits.push_back({.optimizer = n,
+                        .why = parts[0].first ? "its gradients come from one collective"
+                                              : "its gradients come from no collective"});
     }
   }
   return splits;
@@ -177,13 +180,14 @@ std::vector<std::unordered_set<Value>> named_gradients(Program& program, std::st
   return named;
 }
 
-/// Of one graph. `apart` is an optimizer of which all is to be cut off.
+/// Of one graph: whether something is cut, and an optimizer of which all is to be cut off.
 struct CutOff {
   std::vector<Split> splits = {};
+  bool some = false;
   NodeId apart = {};
 };
 
-CutOff split_by_gradients(Graph& g, const std::unordered_set<Value>& named) {
+CutOff split_by_gradients(const Graph& g, const std::unordered_set<Value>& named) {
   CutOff cut;
   for (NodeId n : optimizers(g)) {
     auto gradients = g[n].slot(gradient_slot);
@@ -193,12 +197,13 @@ CutOff split_by_gradients(Graph& g, const std::unordered_set<Value>& named) {
     if (off.empty()) continue;
     if (rest.empty()) {
       cut.apart = n;
-      g.remark({.where = shown(g, n), .what = "not cut", .why = "all its gradients are named"});
+      cut.splits.push_back({.optimizer = n, .why = "all its gradients are named"});
       continue;
     }
     // The rest comes first: what was cut off is to be moved.
     std::string why = fmt::format("{} of {} gradients are named", off.size(), gradients.size());
     cut.splits.push_back({n, {std::move(rest), std::move(off)}, std::move(why)});
+    cut.some = true;
   }
   return cut;
 }
@@ -208,7 +213,7 @@ void split_by_gradients(Program& program, std::string_view text) {
   std::vector<CutOff> cuts;
   for (std::size_t i = 0; i < named.size(); ++i)
     cuts.push_back(split_by_gradients(program.graphs[i], named[i]));
-  bool some = std::ranges::any_of(cuts, [](const CutOff& c) { return !c.splits.empty(); });
+  bool some = std::ranges::any_of(cuts, &CutOff::some);
   for (std::size_t i = 0; i < cuts.size(); ++i) {
     Graph& g = program.graphs[i];
     if (!some && cuts[i].apart)

@@ -89,6 +89,24 @@ TEST(Loop, GivesTheBitsOfTheUnmovedBody) {
     }
 }
 
+TEST(Loop, ADelayOfWhatNeverChangesMeansNothing) {
+  std::string text = R"(graph step(%w: state f32[4] "w" parameter, %x: f32[4] "x") {
+  %c: f32[] = full {value=0.5} delay=1
+  %y: f32[4] = mul(%x, %c)
+  %u: f32[4] = add(%w, %y)
+  next %w = %u
+  return y=%y
+})";
+  Program program = parse(text, ops::all());
+  Ranks ranks(program, {});
+  Loop loop(program, ranks, {{{"w", four(0)}}});
+  std::vector<Loop::Produced> produced = loop.step(std::vector<Loop::Named>{{{"x", four(2)}}});
+  ASSERT_EQ(produced.size(), 1u);
+  EXPECT_EQ(produced[0].value.as<float>()[0], 1);
+  EXPECT_TRUE(loop.finish().empty());
+  EXPECT_EQ(loop.state()[0].at("w").as<float>()[0], 1);
+}
+
 TEST(Loop, NamesItsPhases) {
   Program program = rotated_body();
   Ranks ranks(program, {});
