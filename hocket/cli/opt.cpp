@@ -42,11 +42,12 @@ int opt(const OptVerb& verb) {
       for (const Remark& r : p.remarks) show(r);
     }
   }
-  std::string text = verb.phases ? phases_text(program) : to_text(program);
   if (verb.output.empty())
-    print(text);
+    print(verb.phases ? phases_text(program) : to_text(program));
+  else if (verb.phases)
+    write_file(verb.output, phases_text(program));
   else
-    write_file(verb.output, text);
+    save_program(program, verb.output);
   return 0;
 }
 
