@@ -110,6 +110,17 @@ TEST(SmallVector, GrowsMovesAndCopies) {
   EXPECT_EQ(moved, small);
 }
 
+TEST(Text, ShowsTheEndsOfALongOne) {
+  EXPECT_EQ(shortened("short"), "short");
+  EXPECT_EQ(shortened(std::string(500, 'x')), std::string(500, 'x'));
+  std::string text = shortened("a" + std::string(6'000'000, 'x') + "z");
+  EXPECT_EQ(text, "a" + std::string(299, 'x') + "..." + std::string(199, 'x') + "z");
+  std::string wide;
+  for (int i = 0; i < 1000; ++i) wide += "\u20ac";
+  for (std::string lead : {"", "1", "12"}) EXPECT_TRUE(is_utf8(shortened(lead + wide)));
+  EXPECT_LT(shortened(std::string(1000, '\x80')).size(), 510u);
+}
+
 TEST(File, WritesWholeOrNotAtAll) {
   std::string path = ::testing::TempDir() + "hocket_file_test";
   write_file(path, "one");
