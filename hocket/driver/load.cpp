@@ -1,5 +1,6 @@
 #include "hocket/driver/load.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -172,6 +173,20 @@ void take_rank(frontend::Recording& all, frontend::Recording& one, std::size_t r
   take_iterations(all.expected, one.expected);
 }
 
+/// State that some ranks bring and others do not is a file that was forgotten: the run would start
+/// these from nothing.
+void require_all_states(const Program& program, const frontend::Recording& recording,
+                        const std::vector<std::string>& sources) {
+  const auto& state = recording.state;
+  for (std::size_t r = 0; !state.empty() && r < sources.size(); ++r) {
+    auto is_given = [](const Input& in) { return in.state && in.kind != StateKind::forwarded; };
+    bool wanted = std::ranges::any_of(program.graphs[r].inputs(), is_given);
+    if (wanted && (r >= state.size() || state[r].empty()))
+      fail("{}: has no values for its state, other ranks have; wanted {}.state.safetensors",
+           sources[r], strip_text_ending(sources[r]));
+  }
+}
+
 /// One text for each rank: the graph that this rank runs there, under one roof.
 Step join_ranks(const std::vector<std::string>& sources) {
   Step all;
@@ -205,6 +220,7 @@ Step join_ranks(const std::vector<std::string>& sources) {
     all.collectives += one.collectives;
     all.import_seconds += one.import_seconds;
   }
+  require_all_states(all.program, all.recording, sources);
   return all;
 }
 
