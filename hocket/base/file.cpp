@@ -1,5 +1,7 @@
 #include "hocket/base/file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,13 +16,56 @@
 namespace hocket {
 namespace {
 
+namespace fs = std::filesystem;
+
 std::string why() { return errno != 0 ? std::strerror(errno) : "unknown reason"; }
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+/// What is written when a path is: behind links, or the path as it is for what no other file can
+/// take the place of.
+struct Target {
+  fs::path path;
+  bool special = false;  ///< a device, a pipe, or an open file by its number
+};
+
+Target target_of(const fs::path& path) {
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) return {path, true};
+  fs::path at = path;
+  for (int links = 0; fs::is_symlink(at, error); ++links) {
+    if (links == 40) fail("{}: cannot be written: {}", path.string(), std::strerror(ELOOP));
+    if (at.native().starts_with("/proc/")) return {path, true};
+    at = at.parent_path() / fs::read_symlink(at, error);
+  }
+  return {at};
+}
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+/// An empty file with a name that nobody has, and the rights of any new file.
+std::string make_passing_file(const std::string& path, const fs::path& folder) {
+  for (int i = 0;; ++i) {
+    std::string name = (folder / fmt::format(".hocket-{}-{}", getpid(), i)).string();
+    int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0) {
+      close(file);
+      return name;
+    }
+    if (errno != EEXIST) fail("{}: cannot be written: {}", path, why());
+  }
+}
 
 }  // namespace
 
 std::string read_file(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  if (std::filesystem::is_directory(path)) fail("{}: is a folder, wanted a file", path);
+  if (is_folder(path)) fail("{}: is a folder, wanted a file", path);
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) fail("{}: cannot be read: {}", path, why());
@@ -32,35 +77,57 @@ std::string read_file(const std::string& path) {
 }
 
 void require_writable(const std::string& path) {
-  if (std::filesystem::is_directory(path)) fail("{}: is a folder, wanted a file", path);
-  std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
+  if (is_folder(path)) fail("{}: is a folder, wanted a file", path);
+  Target target = target_of(path);
+  fs::path where = target.special ? fs::path(path) : folder_of(target.path);
+  if (access(where.c_str(), target.special ? W_OK : W_OK | X_OK) != 0)
     fail("{}: cannot be written: {}", path, why());
 }
 
-void write_file(const std::string& path, std::string_view bytes) {
-  std::filesystem::path target(path);
-  // A device or pipe cannot be replaced by renaming; it is written as it is.
-  std::error_code error;
-  bool special =
-      std::filesystem::exists(target, error) && !std::filesystem::is_regular_file(target, error);
-  std::filesystem::path part = special ? target : std::filesystem::path(path + ".part");
+NewFiles::~NewFiles() {
+  std::error_code ignored;
+  for (const File& f : files_) fs::remove(f.passing, ignored);
+}
+
+std::string NewFiles::add(const std::string& path) {
+  if (is_folder(path)) fail("{}: is a folder, wanted a file", path);
+  Target target = target_of(path);
+  if (target.special) return path;
+  // A name that is too long is refused now, not when others have been renamed.
+  struct stat ignored;
+  if (lstat(target.path.c_str(), &ignored) != 0 && errno != ENOENT)
+    fail("{}: cannot be written: {}", path, why());
+  std::string passing = make_passing_file(path, folder_of(target.path));
+  files_.push_back({path, target.path.string(), passing});
+  return passing;
+}
+
+void NewFiles::write(const std::string& path, std::string_view bytes) {
+  std::string passing = add(path);
   errno = 0;
-  std::ofstream file(part, std::ios::binary);
+  // What stands for itself, as /dev/stdout does, may hold something already.
+  std::ofstream file(passing, std::ios::binary | (passing == path ? std::ios::app : std::ios::out));
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   file.close();
-  if (!file) {
-    std::string reason = why();
-    if (!special) std::filesystem::remove(part, error);
-    fail("{}: cannot be written: {}", path, reason);
+  if (!file) fail("{}: cannot be written: {}", path, why());
+}
+
+void NewFiles::publish() {
+  // What would stop a later one is looked for before the first.
+  for (const File& f : files_)
+    if (is_folder(f.target)) fail("{}: is a folder, wanted a file", f.path);
+  while (!files_.empty()) {
+    std::error_code error;
+    fs::rename(files_.front().passing, files_.front().target, error);
+    if (error) fail("{}: cannot be written: {}", files_.front().path, error.message());
+    files_.erase(files_.begin());
   }
-  if (special) return;
-  std::filesystem::rename(part, target, error);
-  if (error) {
-    std::error_code ignored;
-    std::filesystem::remove(part, ignored);
-    fail("{}: cannot be written: {}", path, error.message());
-  }
+}
+
+void write_file(const std::string& path, std::string_view bytes) {
+  NewFiles files;
+  files.write(path, bytes);
+  files.publish();
 }
 
 }  // namespace hocket

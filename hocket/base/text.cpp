@@ -53,15 +53,35 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
+namespace {
+
+bool is_within_character(std::string_view text, std::size_t at) {
+  return at < text.size() && (text[at] & 0xc0) == 0x80;
+}
+
+/// Where to cut near `at`, not after it: not within a character, so that a message stays readable.
+std::size_t cut_near(std::string_view text, std::size_t at) {
+  for (std::size_t end = at; end + 4 > at; --end)
+    if (!is_within_character(text, end)) return end;
+  return at;
+}
+
+}  // namespace
+
 std::string shown(std::string_view name) {
   constexpr std::size_t longest = 100;
-  std::size_t end = std::min(name.size(), longest);
-  // Not within a character: a message stays readable where the name was.
-  while (end < name.size() && end > longest - 4 && (name[end] & 0xc0) == 0x80) --end;
+  std::size_t end = name.size() <= longest ? name.size() : cut_near(name, longest);
   std::string out = quoted(name.substr(0, end));
   if (end < name.size()) out.insert(out.size() - 1, "...");
   out.front() = out.back() = '\'';
   return out;
+}
+
+std::string shortened(std::string_view text) {
+  constexpr std::size_t head = 300, tail = 200;
+  if (text.size() <= head + tail) return std::string(text);
+  return fmt::format("{}...{}", text.substr(0, cut_near(text, head)),
+                     text.substr(cut_near(text, text.size() - tail)));
 }
 
 std::size_t utf8_length(std::string_view text) {

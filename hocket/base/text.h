@@ -20,6 +20,9 @@ void append_quoted(std::string& out, std::string_view text);
 std::string quoted(std::string_view text);
 /// A name from elsewhere for a message: `'name'`, on one line, with a long one cut short.
 std::string shown(std::string_view name);
+/// A text of any length for a message: the middle of a long one is `...`, and its end, which says
+/// what was wanted, stays.
+std::string shortened(std::string_view text);
 
 /// Bytes of the UTF-8 character that `text` starts with, 0 when it starts with none.
 std::size_t utf8_length(std::string_view text);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <sstream>
 #include <string>
 
 #include "hocket/base/error.h"
@@ -48,6 +49,14 @@ CLI::Validator whole_number() {
           ""};
 }
 
+/// An empty value would be taken for none.
+CLI::Validator not_empty(const std::string& wanted) {
+  return {[wanted](std::string& text) {
+            return text.empty() ? fmt::format("found '', wanted {}", wanted) : "";
+          },
+          ""};
+}
+
 struct Arguments {
   CLI::App app{"Hocket makes training steps fast on many ranks: a graph compiler and runtime."};
   OptVerb opt;
@@ -81,7 +90,25 @@ struct Arguments {
         "Exit codes: 0 done and right; 1 it ran and the answer is wrong; 2 bad usage or input, "
         "said in one\n"
         "line; 3 the run failed; 4 a bug in hocket.");
+    add_run();
+    add_import();
+    add_show();
+    add_opt();
+    add_check();
+    add_list();
+  }
 
+  int run() {
+    if (*run_verb) return hocket::cli::run(run_options);
+    if (*import_verb) return import_step(import_options);
+    if (*show_verb) return hocket::cli::show(show_options);
+    if (*opt_verb) return hocket::cli::opt(opt);
+    if (*check_verb) return hocket::cli::check(check);
+    return hocket::cli::list(list);
+  }
+
+ private:
+  void add_run() {
     run_verb = app.add_subcommand("run", "runs a step on its ranks and says what came out");
     run_verb
         ->add_option("SRC", run_options.sources,
@@ -89,26 +116,11 @@ struct Arguments {
         ->required();
     run_verb->add_option("--passes", run_options.passes, "passes to run first")
         ->capture_default_str();
+    add_ways_to_run();
     run_verb
-        ->add_option("--backend", run_options.backend,
-                     "library: fast products and convolutions; reference: plain kernels")
-        ->capture_default_str();
-    run_verb->add_option("--threads", run_options.threads, "compute threads of each rank")
-        ->check(whole_number<int>())
-        ->capture_default_str();
-    run_verb
-        ->add_option("--comm", run_options.comm,
-                     "in_process: ranks are threads that run at once; in_order: one after the "
-                     "other, to compare with")
-        ->capture_default_str();
-    run_verb->add_option("--link", run_options.link,
-                         "emulate a slower link between ranks: BANDWIDTH,LATENCY as 10Gbps,20us");
-    run_verb
-        ->add_option("--deadline", run_options.deadline,
-                     "seconds that a rank waits for others before the run fails")
-        ->capture_default_str();
-    run_verb->add_option("--trace", run_options.trace,
-                         "write what happened when as JSON for ui.perfetto.dev");
+        ->add_option("--trace", run_options.trace,
+                     "write what happened when as JSON for ui.perfetto.dev")
+        ->check(not_empty("a file"));
     run_verb
         ->add_option("--ranks", run_options.ranks,
                      "how many ranks; default: as many as the source is for")
@@ -125,6 +137,7 @@ struct Arguments {
         ->add_option("--drain-after", run_options.drain_after,
                      "catch up with delayed work after this iteration (counted from 1), and say "
                      "what the state is; can be repeated")
+        ->allow_extra_args(false)
         ->check(whole_number<std::int64_t>());
     run_verb->add_flag("--check", run_options.check,
                        "compare with the values that came with the source");
@@ -138,26 +151,58 @@ struct Arguments {
         "fails,\nwaits too long or calls something else than the others ends all ranks: exit 3, "
         "and "
         "the first cause.\ndocs/runtime.md says how ranks run and how to read the times.");
+  }
 
+  void add_ways_to_run() {
+    run_verb
+        ->add_option("--backend", run_options.backend,
+                     "library: fast products and convolutions; reference: plain kernels")
+        ->capture_default_str();
+    run_verb->add_option("--threads", run_options.threads, "compute threads of each rank")
+        ->check(whole_number<int>())
+        ->capture_default_str();
+    run_verb
+        ->add_option("--comm", run_options.comm,
+                     "in_process: ranks are threads that run at once; in_order: one after the "
+                     "other, to compare with")
+        ->capture_default_str();
+    run_verb
+        ->add_option("--link", run_options.link,
+                     "emulate a slower link between ranks: BANDWIDTH,LATENCY as 10Gbps,20us")
+        ->check(not_empty("BANDWIDTH,LATENCY"));
+    run_verb
+        ->add_option("--deadline", run_options.deadline,
+                     "seconds that a rank waits for others before the run fails")
+        ->capture_default_str();
+  }
+
+  void add_import() {
     import_verb = app.add_subcommand("import", "turns a source into a program as text");
     import_verb->add_option("SRC", import_options.source, "the source to read")->required();
     import_verb
         ->add_option("-o", import_options.output,
                      "where to write OUT.hkt, with OUT.state.safetensors and so on beside it; "
-                     "without it the text is printed")
+                     "without it, or with -, the text is printed")
+        ->check(not_empty("a file"))
         ->type_name("OUT.hkt");
     import_verb->add_flag("--remarks", import_options.remarks, "say what the importer noticed");
     import_verb->footer("docs/importing.md says what can be imported and how to read a refusal.");
+  }
 
+  void add_show() {
     show_verb = app.add_subcommand("show", "what is in a source");
     show_verb->add_option("SRC", show_options.source, "the source to look at")->required();
-    show_verb->add_option("--around", show_options.around,
-                          "draw what is near this value (%name) as DOT instead");
+    show_verb
+        ->add_option("--around", show_options.around,
+                     "draw what is near this value (%name) as DOT instead")
+        ->check(not_empty("the name of a value"));
     show_verb->add_option("--distance", show_options.distance, "how near, in nodes")
         ->check(whole_number<int>())
         ->capture_default_str();
     show_verb->footer("Draw it: hocket show SRC --around %loss | dot -Tsvg > loss.svg");
+  }
 
+  void add_opt() {
     opt_verb = app.add_subcommand("opt", "prints a program after passes");
     opt_verb->add_option("SRC", opt.source, "the source; - reads a .hkt text from standard input")
         ->required();
@@ -165,36 +210,40 @@ struct Arguments {
         ->add_option("--passes", opt.passes,
                      "passes to run, as in dead-nodes,fold; none for no pass")
         ->capture_default_str();
-    opt_verb->add_option("-o", opt.output, "write the program here instead of printing it");
-    opt_verb->add_option("--print-after", opt.print_after,
-                         "also show the program after this pass (all: each)");
-    opt_verb->add_option("--dump", opt.dump,
-                         "write the program before and after each pass into this folder");
-    opt_verb->add_option("--skip", opt.skip, "leave this pass out");
+    opt_verb
+        ->add_option("-o", opt.output,
+                     "write the program here instead of printing it, with its table of constants "
+                     "beside it; - prints it")
+        ->check(not_empty("a file"));
+    opt_verb
+        ->add_option("--print-after", opt.print_after,
+                     "also show the program after this pass (all: each); can be repeated")
+        ->allow_extra_args(false);
+    opt_verb
+        ->add_option("--dump", opt.dump,
+                     "write the program before and after each pass into this folder")
+        ->check(not_empty("a folder"));
+    opt_verb->add_option("--skip", opt.skip, "leave this pass out; can be repeated")
+        ->allow_extra_args(false);
     opt_verb->add_flag("--phases", opt.phases,
                        "print what is run of it: prologue, steady and drain, when work is delayed");
     opt_verb->add_flag("--remarks", opt.remarks,
                        "say what each pass did, refused, and how long it took");
     opt_verb->footer(pass_list_help());
+  }
 
+  void add_check() {
     check_verb = app.add_subcommand("check", "verifies programs");
     check_verb->add_option("FILE", check.sources, "one or more sources")->required();
     check_verb->footer(
         "Prints a line for each good program; for a bad one, where and what, and exits with 2.");
+  }
 
+  void add_list() {
     list_verb = app.add_subcommand("list", "what there is");
     list_verb->add_option("WHAT", list.what, "ops or passes")->required();
     list_verb->footer(
         "One line each: its name and what it does. docs/ops.md and docs/passes.md say more.");
-  }
-
-  int run() {
-    if (*run_verb) return hocket::cli::run(run_options);
-    if (*import_verb) return import_step(import_options);
-    if (*show_verb) return hocket::cli::show(show_options);
-    if (*opt_verb) return hocket::cli::opt(opt);
-    if (*check_verb) return hocket::cli::check(check);
-    return hocket::cli::list(list);
   }
 };
 
@@ -203,9 +252,12 @@ int usage_error(const Arguments& arguments, const CLI::ParseError& e, int argc, 
   std::string what = e.what();
   std::string verb =
       arguments.app.get_subcommands().empty() ? "" : arguments.app.get_subcommands()[0]->get_name();
-  if (verb.empty() && argc > 1 && argv[1][0] != '-') {
+  if (verb.empty() && argc > 1) {
+    bool option = argv[1][0] == '-';
     std::vector<std::string_view> known{"run", "import", "show", "opt", "check", "list"};
-    what = fmt::format("unknown command '{}'{}", argv[1], nearest_hint(argv[1], known));
+    if (option) known = {"--help", "--version"};
+    what = fmt::format("unknown {} {}{}", option ? "option" : "command", shown(argv[1]),
+                       nearest_hint(argv[1], known));
   }
   std::ranges::replace(what, '\n', ' ');
   fmt::print(stderr, "hocket: {}; see 'hocket {}--help'\n", what, verb.empty() ? "" : verb + " ");
@@ -217,7 +269,10 @@ int parse_and_run(int argc, char** argv) {
   try {
     arguments.app.parse(argc, argv);
   } catch (const CLI::Success& e) {
-    return arguments.app.exit(e);
+    std::ostringstream help;
+    arguments.app.exit(e, help, help);
+    print(help.str());
+    return 0;
   } catch (const CLI::ParseError& e) {
     return usage_error(arguments, e, argc, argv);
   }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "hocket/base/error.h"
 #include "hocket/base/file.h"
 #include "hocket/cli/verbs.h"
 #include "hocket/driver/compile.h"
+#include "hocket/driver/constants.h"
 #include "hocket/driver/load.h"
 #include "hocket/ir/print.h"
 #include "hocket/iter/phases_text.h"
@@ -15,6 +17,25 @@ void show(const Remark& r) {
   fmt::print(stderr, "remark: {}{}{}: {}: {}\n", r.pass, r.pass.empty() ? "" : ": ", r.where,
              r.what, r.why);
 }
+
+namespace {
+
+void write(const Program& program, const OptVerb& verb) {
+  bool print_it = verb.output.empty() || verb.output == "-";
+  if (verb.output == "-" && !verb.phases && !used_constants(program).empty())
+    fail(
+        "-o -: {} has constants that go to a file beside its text; name a file, or leave out -o "
+        "for the text alone",
+        verb.source);
+  if (!print_it && !verb.phases) return save_program(program, verb.output);
+  std::string text = verb.phases ? phases_text(program) : to_text(program);
+  if (print_it)
+    print(text);
+  else
+    write_file(verb.output, text);
+}
+
+}  // namespace
 
 int opt(const OptVerb& verb) {
   CompileOptions options;
@@ -42,11 +63,7 @@ int opt(const OptVerb& verb) {
       for (const Remark& r : p.remarks) show(r);
     }
   }
-  std::string text = verb.phases ? phases_text(program) : to_text(program);
-  if (verb.output.empty())
-    print(text);
-  else
-    write_file(verb.output, text);
+  write(program, verb);
   return 0;
 }
 

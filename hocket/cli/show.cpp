@@ -23,17 +23,17 @@ std::string statistics(const std::string& source, const Program& program) {
   std::string text = fmt::format("{}: {}, {}\n", source, count_of(program.world->ranks(), "rank"),
                                  count_of(std::ssize(program.graphs), "graph"));
   for (const Graph& g : program.graphs) {
-    std::map<StateKind, std::pair<std::int64_t, std::int64_t>> states;
+    std::map<StateKind, std::pair<std::int64_t, double>> states;
     std::int64_t fed = 0;
     for (const Input& in : g.inputs()) {
       fed += in.state ? 0 : 1;
       if (!in.state) continue;
       auto& [count, bytes] = states[in.kind];
       ++count;
-      bytes += g.type(in.value).bytes();
+      bytes += static_cast<double>(g.type(in.value).bytes());
     }
     std::map<std::string_view, std::int64_t> ops;
-    std::map<std::string, std::pair<std::int64_t, std::int64_t>> transfers;
+    std::map<std::string, std::pair<std::int64_t, double>> transfers;
     double flops = 0;
     for (NodeId n : g.nodes()) {
       ++ops[g[n].op->name];
@@ -42,18 +42,16 @@ std::string statistics(const std::string& source, const Program& program) {
       auto& [count, bytes] =
           transfers[fmt::format("{} over {}", g[n].op->name, g[n].attr<std::string>("group"))];
       ++count;
-      for (Value v : g[n].inputs) bytes += g.type(v).bytes();
+      for (Value v : g[n].inputs) bytes += static_cast<double>(g.type(v).bytes());
     }
     text += fmt::format("{}: {}, {:.4g} Gflop a step\n", g.name(),
                         count_of(static_cast<std::int64_t>(g.size()), "node"), flops / 1e9);
     for (const auto& [kind, all] : states)
-      text += fmt::format("  {} {} state, {}\n", all.first, name(kind),
-                          size_text(static_cast<double>(all.second)));
+      text += fmt::format("  {} {} state, {}\n", all.first, name(kind), size_text(all.second));
     text += fmt::format("  {}, {}\n", count_of(fed, "input"),
                         count_of(std::ssize(g.outputs()), "output"));
     for (const auto& [what, all] : transfers)
-      text +=
-          fmt::format("  {} {}, {}\n", all.first, what, size_text(static_cast<double>(all.second)));
+      text += fmt::format("  {} {}, {}\n", all.first, what, size_text(all.second));
     std::vector<std::pair<std::string_view, std::int64_t>> most(ops.begin(), ops.end());
     std::ranges::stable_sort(most,
                              [](const auto& a, const auto& b) { return a.second > b.second; });
@@ -65,6 +63,19 @@ std::string statistics(const std::string& source, const Program& program) {
     text += "\n";
   }
   return text;
+}
+
+/// A text within a label of DOT, where a backslash escapes.
+std::string dot_text(std::string_view text) {
+  std::string escaped;
+  for (char c : text) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    if (c == '\n')
+      escaped += "\\n";
+    else
+      escaped += c;
+  }
+  return escaped;
 }
 
 /// Everything within some steps of a node, as a picture.
@@ -89,7 +100,7 @@ std::string neighbourhood(const Graph& g, Value centre, int distance) {
     std::string label;
     for (Value v : g.results(n)) label += fmt::format("%{}: {}\\n", g.name(v), to_text(g.type(v)));
     label += g.is_input(n) ? "input" : std::string(g[n].op->name);
-    if (!g.path(n).empty()) label += fmt::format("\\n{}", g.path(n));
+    if (!g.path(n).empty()) label += "\\n" + dot_text(g.path(n));
     dot += fmt::format("  n{} [label=\"{}\"{}{}];\n", n.index, label,
                        n == g.node(centre) ? ", style=bold" : "",
                        !g.is_input(n) && g[n].op->starts ? ", color=blue" : "");

@@ -7,6 +7,7 @@
 #include "hocket/base/error.h"
 #include "hocket/base/file.h"
 #include "hocket/base/text.h"
+#include "hocket/driver/constants.h"
 #include "hocket/frontend/capture.h"
 #include "hocket/frontend/import.h"
 #include "hocket/frontend/pt2.h"
@@ -24,7 +25,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string existing(const fs::path& path) { return fs::exists(path) ? path.string() : ""; }
+std::string existing(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) ? path.string() : "";
+}
 
 /// Seconds since it was made.
 class Clock {
@@ -37,9 +41,9 @@ class Clock {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-std::map<std::string, Tensor, std::less<>> load_all(const std::string& path) {
+ConstantTable load_all(const std::string& path) {
   Safetensors file = Safetensors::open(path);
-  std::map<std::string, Tensor, std::less<>> all;
+  ConstantTable all;
   for (const auto& [name, type] : file.types()) all.emplace(name, file.load(name));
   return all;
 }
@@ -60,6 +64,16 @@ std::string strip_text_ending(const std::string& path) {
   return path.ends_with(".hkt") ? path.substr(0, path.size() - 4) : path;
 }
 
+void load_constants(Program& program, const std::string& file) {
+  if (file.empty()) return;
+  ConstantTable table = load_all(file);
+  try {
+    take_constants(program, table);
+  } catch (const Error& e) {
+    fail("{}: {}", file, e.what());
+  }
+}
+
 void load_text(Step& step, bool values) {
   const std::string& path = step.source;
   std::string text = read_file(path);
@@ -78,15 +92,7 @@ void load_text(Step& step, bool values) {
       step.collectives += g[n].op->starts ? 1 : 0;
     }
   if (path == "-") return;
-  if (std::string file = existing(constants_beside(path)); !file.empty()) {
-    auto constants = load_all(file);
-    step.program.constants.insert(constants.begin(), constants.end());
-    try {
-      for (const Graph& g : step.program.graphs) verify_constants(step.program, g);
-    } catch (const Error& e) {
-      fail("{}: {}", file, e.what());
-    }
-  }
+  load_constants(step.program, existing(constants_beside(path)));
   if (values) step.recording = frontend::read_recording(step.program, files_beside(path));
 }
 
@@ -124,7 +130,8 @@ Step load_any(const std::string& source, bool values) {
   Step step;
   step.source = source;
   fs::path path(source);
-  if (source != "-" && fs::is_directory(path)) {
+  std::error_code ignored;
+  if (source != "-" && fs::is_directory(path, ignored)) {
     bool capture = fs::exists(path / "graph.json"), archive = fs::exists(path / "model.pt2");
     if (capture && archive) fail("{}: has both graph.json and model.pt2; name one", source);
     if (!capture && !archive) fail("{}: a folder without graph.json or model.pt2", source);
@@ -136,6 +143,17 @@ Step load_any(const std::string& source, bool values) {
     load_archive(step, path, values);
   else
     load_text(step, values);
+  return step;
+}
+
+Step load_to_run(const std::string& source) {
+  Step step = load_any(source, true);
+  try {
+    require_constants(step.program,
+                      source == "-" ? "a file beside the text" : constants_beside(source));
+  } catch (const Error& e) {
+    fail("{}: {}", source == "-" ? "standard input" : source, e.what());
+  }
   return step;
 }
 
@@ -159,6 +177,20 @@ void take_rank(frontend::Recording& all, frontend::Recording& one, std::size_t r
   take_iterations(all.expected, one.expected);
 }
 
+/// State that some ranks bring and others do not is a file that was forgotten: the run would start
+/// these from nothing.
+void require_all_states(const Program& program, const frontend::Recording& recording,
+                        const std::vector<std::string>& sources) {
+  const auto& state = recording.state;
+  for (std::size_t r = 0; !state.empty() && r < sources.size(); ++r) {
+    auto is_given = [](const Input& in) { return in.state && in.kind != StateKind::forwarded; };
+    bool wanted = std::ranges::any_of(program.graphs[r].inputs(), is_given);
+    if (wanted && (r >= state.size() || state[r].empty()))
+      fail("{}: has no values for its state, other ranks have; wanted {}.state.safetensors",
+           sources[r], strip_text_ending(sources[r]));
+  }
+}
+
 /// One text for each rank: the graph that this rank runs there, under one roof.
 Step join_ranks(const std::vector<std::string>& sources) {
   Step all;
@@ -167,7 +199,7 @@ Step join_ranks(const std::vector<std::string>& sources) {
     const std::string& source = sources[r];
     if (!source.ends_with(".hkt"))
       fail("{}: one of several sources, wanted a .hkt for each rank", source);
-    Step one = load_any(source, true);
+    Step one = load_to_run(source);
     if (one.program.world->ranks() != ranks)
       fail("{}: is for {}, {} files were given", source,
            count_of(one.program.world->ranks(), "rank"), ranks);
@@ -192,7 +224,15 @@ Step join_ranks(const std::vector<std::string>& sources) {
     all.collectives += one.collectives;
     all.import_seconds += one.import_seconds;
   }
+  require_all_states(all.program, all.recording, sources);
   return all;
+}
+
+/// The text last: whoever sees it finds its values.
+void write_program(const Program& program, const std::string& text_path, NewFiles& files) {
+  if (ConstantTable constants = used_constants(program); !constants.empty())
+    files.write(constants_beside(text_path), safetensors_bytes(constants));
+  files.write(text_path, to_text(program));
 }
 
 }  // namespace
@@ -200,7 +240,7 @@ Step join_ranks(const std::vector<std::string>& sources) {
 Step load_step(const std::string& source) { return load_any(source, true); }
 
 Step load_step(const std::vector<std::string>& sources) {
-  if (sources.size() == 1) return load_step(sources[0]);
+  if (sources.size() == 1) return load_to_run(sources[0]);
   return join_ranks(sources);
 }
 
@@ -219,16 +259,25 @@ std::string constants_beside(const std::string& text_path) {
 void save_step(const Step& step, const std::string& text_path) {
   std::string stem = strip_text_ending(text_path);
   const frontend::Recording& r = step.recording;
-  // The text last: whoever sees it finds its values.
-  frontend::RecordingFiles files;
-  if (!r.state.empty()) files.state = stem + ".state.safetensors";
-  if (!r.batches.empty()) files.batches = stem + ".batches.safetensors";
+  NewFiles files;
+  frontend::RecordingFiles recording;
+  if (!r.state.empty()) recording.state = files.add(stem + ".state.safetensors");
+  if (!r.batches.empty()) recording.batches = files.add(stem + ".batches.safetensors");
   if (!r.expected.empty() || !r.final_state.empty())
-    files.expected = stem + ".expected.safetensors";
-  frontend::write_recording(step.program, r, files);
-  if (!step.program.constants.empty())
-    write_safetensors(stem + ".constants.safetensors", step.program.constants);
-  write_file(text_path, to_text(step.program));
+    recording.expected = files.add(stem + ".expected.safetensors");
+  try {
+    frontend::write_recording(step.program, r, recording);
+  } catch (const Error& e) {
+    fail("{}: {}", text_path, e.what());  // which names a passing file
+  }
+  write_program(step.program, text_path, files);
+  files.publish();
+}
+
+void save_program(const Program& program, const std::string& text_path) {
+  NewFiles files;
+  write_program(program, text_path, files);
+  files.publish();
 }
 
 }  // namespace hocket

@@ -23,7 +23,8 @@ struct Step {
 /// Reads a `.hkt` text (`-`: from standard input), a capture (`graph.json` or its folder) or an
 /// archive (`model.pt2` or its folder). Errors start with the path.
 Step load_step(const std::string& source);
-/// Several texts: one for each rank, of the same world. Nobody has checked that they fit together.
+/// A step to run, which wants all its constants. Several texts: one for each rank, of the same
+/// world. Nobody has checked that they fit together.
 Step load_step(const std::vector<std::string>& sources);
 /// The same without the values.
 Program load(const std::string& source);
@@ -32,7 +33,9 @@ Program load(const std::string& source);
 frontend::RecordingFiles files_beside(const std::string& text_path);
 std::string constants_beside(const std::string& text_path);
 
-/// Writes the text and all its values beside it.
+/// Writes the text and its table of constants beside it, if it has one: all files or none.
+void save_program(const Program& program, const std::string& text_path);
+/// The same with the values of the recording.
 void save_step(const Step& step, const std::string& text_path);
 
 }  // namespace hocket

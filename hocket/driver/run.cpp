@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
@@ -13,6 +14,7 @@
 #include "hocket/driver/shards.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/phases.h"
+#include "hocket/passes/collectives.h"
 #include "hocket/runtime/loop.h"
 #include "hocket/runtime/ranks.h"
 
@@ -172,7 +174,7 @@ void count(const Program& program, RunReport& report) {
       Bucket b{std::string(g[n].op->name), g[n].attr<std::string>("group"), 0, 0};
       for (Value v : g[n].inputs) {
         ++b.members;
-        b.bytes += g.type(v).bytes();
+        b.bytes = sum_of_bytes(b.bytes, g.type(v).bytes());
       }
       report.buckets.push_back(std::move(b));
     }
@@ -204,9 +206,19 @@ struct Seconds {
 
 /// Names are the source's; how late they come is a matter of what passes made of it.
 std::vector<OutputLabel> output_labels(const Graph& source, const Graph& compiled, bool rotated) {
+  std::vector<Output> outputs = source.outputs();
+  std::set<std::string> written;
+  for (const Output& o : outputs) written.insert(o.name);
   std::vector<OutputLabel> labels;
-  for (const Output& o : source.outputs())
-    labels.push_back({o.name.empty() ? fmt::format("out{}", labels.size()) : o.name});
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    std::string name = outputs[i].name;
+    // A name that is made up gives way to one that the program has: out0, out0_1, out0_2.
+    for (int k = 0; name.empty(); ++k) {
+      std::string made = k == 0 ? fmt::format("out{}", i) : fmt::format("out{}_{}", i, k);
+      if (!written.contains(made)) name = made;
+    }
+    labels.push_back({name});
+  }
   if (!rotated) return labels;
   std::vector<int> lags = output_lags(compiled);
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i].lag = lags[i];

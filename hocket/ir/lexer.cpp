@@ -160,7 +160,8 @@ void Lexer::fail_at(std::size_t offset, std::string_view message) const {
   std::string_view before = text_.substr(0, offset);
   auto line = std::count(before.begin(), before.end(), '\n') + 1;
   std::size_t start = before.rfind('\n') + 1;  // npos + 1 is 0
-  fail("line {}: {} (column {})", line, message, offset - start + 1);
+  // A message may show what the text says at any length.
+  fail("line {}: {} (column {})", line, shortened(message), offset - start + 1);
 }
 
 std::string Lexer::found() {

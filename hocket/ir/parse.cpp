@@ -23,7 +23,9 @@ class Parser {
     world_ = p.world;
     if (lex_.at_end()) lex_.unexpected("'graph'");
     while (!lex_.at_end()) graph(p);
-    if (auto v = find_class_violation(p)) lex_.fail_at(graph_starts_[v->graph], v->message);
+    if (auto v = find_class_violation(p))
+      lex_.fail_at(v->node ? graph_places_[v->graph][v->node.index] : graph_starts_[v->graph],
+                   v->message);
     return p;
   }
 
@@ -40,33 +42,49 @@ class Parser {
 
   // ---- header
 
-  World world() {
-    std::size_t start = lex_.position();
-    std::vector<Axis> mesh;
-    std::vector<ListedGroup> groups;
-    if (lex_.accept_word("mesh")) {
-      lex_.expect('(', "after 'mesh'");
-      do {
-        std::string name(lex_.word("the name of a mesh axis"));
-        lex_.expect('=', "after the name of a mesh axis");
-        mesh.push_back({std::move(name), lex_.integer("the size of a mesh axis")});
-      } while (lex_.accept(','));
-      lex_.expect(')', "after the mesh axes");
-    }
-    while (lex_.accept_word("group")) {
-      ListedGroup group{lex_.string("the name of a group, in quotes"), {}};
-      lex_.expect('=', "after the name of a group");
-      lex_.expect('[', "before the sets of a group");
-      do group.sets.push_back(ranks());
-      while (lex_.accept(','));
-      lex_.expect(']', "after the sets of a group");
-      groups.push_back(std::move(group));
-    }
+  /// What is wrong with a statement is said where it begins.
+  template <class F>
+  auto placed(std::size_t start, F f) {
     try {
-      return World(std::move(mesh), std::move(groups));
+      return f();
     } catch (const Error& e) {
       lex_.fail_at(start, e.what());
     }
+  }
+
+  World world() {
+    std::size_t start = lex_.position();
+    World world = placed(start, [axes = mesh()] { return World(axes); });
+    while (lex_.peek_word() == "group") {
+      start = lex_.position();
+      placed(start, [&, group = listed_group()] { world.add_group(group); });
+    }
+    if (lex_.peek_word() == "mesh") lex_.unexpected("it once, in front of all groups");
+    return world;
+  }
+
+  std::vector<Axis> mesh() {
+    std::vector<Axis> axes;
+    if (!lex_.accept_word("mesh")) return axes;
+    lex_.expect('(', "after 'mesh'");
+    do {
+      std::string name(lex_.word("the name of a mesh axis"));
+      lex_.expect('=', "after the name of a mesh axis");
+      axes.push_back({std::move(name), lex_.integer("the size of a mesh axis")});
+    } while (lex_.accept(','));
+    lex_.expect(')', "after the mesh axes");
+    return axes;
+  }
+
+  ListedGroup listed_group() {
+    lex_.accept_word("group");
+    ListedGroup group{lex_.string("the name of a group, in quotes"), {}};
+    lex_.expect('=', "after the name of a group");
+    lex_.expect('[', "before the sets of a group");
+    do group.sets.push_back(ranks());
+    while (lex_.accept(','));
+    lex_.expect(']', "after the sets of a group");
+    return group;
   }
 
   std::vector<int> ranks() {
@@ -85,14 +103,16 @@ class Parser {
 
   void graph(Program& p) {
     std::size_t start = lex_.position();
-    graph_starts_.push_back(start);
     if (!lex_.accept_word("graph"))
-      lex_.unexpected(p.graphs.empty() ? "'mesh', 'group' or 'graph'"
-                                       : "another 'graph' or the end");
+      lex_.unexpected(!p.graphs.empty() ? "another 'graph' or the end"
+                      : world_->mesh().empty() && world_->groups().empty()
+                          ? "'mesh', 'group' or 'graph'"
+                          : "'group' or 'graph'");
     std::string name(lex_.word("the name of the graph"));
     Graph& g = p.graphs.emplace_back(std::move(name), world_);
     if (lex_.accept_word("on")) g.set_ranks(ranks());
-    Places places;
+    graph_starts_.push_back(start);
+    Places& places = graph_places_.emplace_back();
     inputs(g, places);
     note(places, g.return_node(), start);
     body({g, places, 0});
@@ -467,6 +487,7 @@ class Parser {
   std::unordered_map<std::string_view, const Op*> ops_;
   std::shared_ptr<const World> world_;
   std::vector<std::size_t> graph_starts_;
+  std::vector<Places> graph_places_;
 };
 
 }  // namespace

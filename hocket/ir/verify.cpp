@@ -241,28 +241,31 @@ std::optional<Violation> repeated_channels(const Graph& g) {
 
 /// A rank can only take part in a collective, ask for its place in a group or hold a piece of what
 /// a group holds where it belongs to the group. `known` are groups that have been asked about.
-Finding foreign_group(const Graph& g, const std::vector<int>& ranks,
-                      std::set<std::string_view>& known) {
-  auto outsider = [&](const std::string& group, NodeId n) -> Finding {
+std::optional<Violation> foreign_group(const Graph& g, const std::vector<int>& ranks,
+                                       std::set<std::string_view>& known) {
+  auto outsider = [&](const std::string& group, NodeId n) -> std::optional<Violation> {
     if (!known.insert(group).second) return std::nullopt;
     auto r = g.world().outsider(group, ranks);
     if (!r) return std::nullopt;
-    return fmt::format("{}: rank {} is not in group {}", g.describe(n), *r, quoted(group));
+    return Violation{
+        "ranks", n,
+        fmt::format("{}: rank {} is not in group {}", g.describe(n), *r, quoted(group))};
   };
   for (const Input& in : g.inputs())
     if (in.shard)
-      if (Finding problem = outsider(in.shard->group, g.node(in.value))) return problem;
+      if (auto v = outsider(in.shard->group, g.node(in.value))) return v;
   for (NodeId n : g.nodes()) {
     if (g[n].region)
-      if (Finding problem = foreign_group(*g[n].region, ranks, known)) return problem;
+      if (auto v = foreign_group(*g[n].region, ranks, known))
+        return Violation{v->rule, n, "in a region, " + v->message};
     if (g[n].op->attribute_index("group") < 0) continue;
-    if (Finding problem = outsider(g[n].attr<std::string>("group"), n)) return problem;
+    if (auto v = outsider(g[n].attr<std::string>("group"), n)) return v;
   }
   return std::nullopt;
 }
 
 /// Who sends to itself, or receives from itself, waits for ever.
-Finding own_partner(const Graph& g, std::span<const int> ranks) {
+std::optional<Violation> own_partner(const Graph& g, std::span<const int> ranks) {
   std::set<std::pair<std::string_view, std::int64_t>> known;  // group and index
   for (NodeId n : g.nodes()) {
     const Node& node = g[n];
@@ -274,7 +277,9 @@ Finding own_partner(const Graph& g, std::span<const int> ranks) {
     if (!known.emplace(group, peer).second) continue;
     for (int r : ranks)
       if (g.world().members(group, r)[static_cast<std::size_t>(peer)] == r)
-        return fmt::format("{}: rank {} runs it and would be its own partner", g.describe(n), r);
+        return Violation{
+            "ranks", n,
+            fmt::format("{}: rank {} runs it and would be its own partner", g.describe(n), r)};
   }
   return std::nullopt;
 }
@@ -323,21 +328,7 @@ void verify(const Graph& g) {
 
 void verify(const Program& program) {
   if (auto v = find_class_violation(program)) throw Error(v->message);
-  for (const Graph& g : program.graphs) {
-    verify(g);
-    verify_constants(program, g);
-  }
-}
-
-void verify_constants(const Program& program, const Graph& g) {
-  for (NodeId n : g.nodes()) {
-    if (g[n].region) verify_constants(program, *g[n].region);
-    const std::string* ref = constant_ref(g[n]);
-    auto held = ref != nullptr ? program.constants.find(*ref) : program.constants.end();
-    if (held != program.constants.end() && held->second.type() != g.type(g.result(n)))
-      fail("{}: the table has {} for {}, wanted {}", g.describe(n), to_text(held->second.type()),
-           quoted(*ref), to_text(g.type(g.result(n))));
-  }
+  for (const Graph& g : program.graphs) verify(g);
 }
 
 std::optional<ClassViolation> find_class_violation(const Program& program) {
@@ -346,8 +337,8 @@ std::optional<ClassViolation> find_class_violation(const Program& program) {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < program.graphs.size(); ++i) {
     const Graph& g = program.graphs[i];
-    auto violation = [&](const std::string& what) {
-      return ClassViolation{i, fmt::format("graph {}: {} [ranks]", g.name(), what)};
+    auto violation = [&](const std::string& what, NodeId n = {}) {
+      return ClassViolation{i, n, fmt::format("graph {}: {} [ranks]", g.name(), what)};
     };
     if (g.shared_world() != program.world && g.world() != *program.world)
       internal_fail("graph {}: made for another world", g.name());
@@ -366,12 +357,12 @@ std::optional<ClassViolation> find_class_violation(const Program& program) {
       by = static_cast<int>(i);
     }
     std::set<std::string_view> groups;
-    if (Finding problem = foreign_group(g, g.ranks(), groups)) return violation(*problem);
-    if (Finding problem = own_partner(g, mine)) return violation(*problem);
+    if (auto v = foreign_group(g, g.ranks(), groups)) return violation(v->message, v->node);
+    if (auto v = own_partner(g, mine)) return violation(v->message, v->node);
   }
   auto idle = std::ranges::find(owner, -1);
   if (idle != owner.end())
-    return ClassViolation{0, fmt::format("no graph for rank {} [ranks]", idle - owner.begin())};
+    return ClassViolation{0, {}, fmt::format("no graph for rank {} [ranks]", idle - owner.begin())};
   return std::nullopt;
 }
 

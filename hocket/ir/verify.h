@@ -37,12 +37,10 @@ std::string describe(const Graph& graph, const Violation& violation);
 /// Throws Error for the first violation.
 void verify(const Graph& graph);
 void verify(const Program& program);
-/// Throws Error for a constant whose value in the program's table has another type. One that has
-/// none yet is no violation: a text may be read before its table.
-void verify_constants(const Program& program, const Graph& graph);
 
 struct ClassViolation {
   std::size_t graph;  ///< which of the program's graphs is at fault
+  NodeId node;        ///< none when no single node is
   std::string message;
 };
 

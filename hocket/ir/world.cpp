@@ -1,7 +1,6 @@
 #include "hocket/ir/world.h"
 
 #include <algorithm>
-#include <set>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
@@ -9,42 +8,48 @@
 
 namespace hocket {
 
-World::World(std::vector<Axis> mesh, std::vector<ListedGroup> groups)
-    : mesh_(std::move(mesh)), groups_(std::move(groups)) {
-  std::set<std::string_view> names{"world"};
+World::World(std::vector<Axis> mesh, std::vector<ListedGroup> groups) {
   std::int64_t product = 1;
-  if (mesh_.size() > max_axes) fail("mesh: more than {} axes", max_axes);
-  for (const Axis& a : mesh_) {
+  if (mesh.size() > max_axes) fail("mesh: more than {} axes", max_axes);
+  for (Axis& a : mesh) {
     if (!is_identifier(a.name))
       fail("mesh: axis {}: a name has letters, digits and '_' only", quoted(a.name));
-    if (!names.insert(a.name).second) fail("mesh: the name '{}' is taken", a.name);
+    if (is_taken(a.name)) fail("mesh: the name '{}' is taken", a.name);
     if (a.size < 1) fail("mesh: axis '{}' has size {}, wanted at least 1", a.name, a.size);
     if (a.size > max_ranks || (product *= a.size) > max_ranks)
       fail("mesh: more than {} ranks", max_ranks);
+    mesh_.push_back(std::move(a));
   }
   ranks_ = static_cast<int>(product);
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const ListedGroup& g = groups_[i];
-    if (g.name.empty() || g.name.find(',') != g.name.npos)
-      fail("group {}: a name is not empty and has no comma, which joins axes", quoted(g.name));
-    if (!names.insert(g.name).second) fail("group {}: the name is taken", quoted(g.name));
-    if (g.sets.empty() || g.sets.front().empty()) fail("group {}: no ranks", quoted(g.name));
-    Places places{i, {}};
-    for (std::size_t s = 0; s < g.sets.size(); ++s) {
-      if (g.sets[s].size() != g.sets.front().size())
-        fail("group {}: sets of {} and {} ranks, wanted equal sizes", quoted(g.name),
-             g.sets.front().size(), g.sets[s].size());
-      for (int r : g.sets[s]) {
-        if (r < 0 || r >= ranks_)
-          fail("group {}: rank {} in a world of {}", quoted(g.name), r, count_of(ranks_, "rank"));
-        places.set_of.emplace_back(r, s);
-      }
+  for (ListedGroup& g : groups) add_group(std::move(g));
+}
+
+bool World::is_taken(std::string_view name) const {
+  return name == "world" || std::ranges::find(mesh_, name, &Axis::name) != mesh_.end() ||
+         listed_.contains(name);
+}
+
+void World::add_group(ListedGroup g) {
+  if (g.name.empty() || g.name.find(',') != g.name.npos)
+    fail("group {}: a name is not empty and has no comma, which joins axes", quoted(g.name));
+  if (is_taken(g.name)) fail("group {}: the name is taken", quoted(g.name));
+  if (g.sets.empty() || g.sets.front().empty()) fail("group {}: no ranks", quoted(g.name));
+  Places places{groups_.size(), {}};
+  for (std::size_t s = 0; s < g.sets.size(); ++s) {
+    if (g.sets[s].size() != g.sets.front().size())
+      fail("group {}: sets of {} and {} ranks, wanted equal sizes", quoted(g.name),
+           g.sets.front().size(), g.sets[s].size());
+    for (int r : g.sets[s]) {
+      if (r < 0 || r >= ranks_)
+        fail("group {}: rank {} in a world of {}", quoted(g.name), r, count_of(ranks_, "rank"));
+      places.set_of.emplace_back(r, s);
     }
-    std::ranges::sort(places.set_of);
-    auto twice = std::ranges::adjacent_find(places.set_of, {}, &std::pair<int, std::size_t>::first);
-    if (twice != places.set_of.end()) fail("group {}: rank {} twice", quoted(g.name), twice->first);
-    listed_.emplace(g.name, std::move(places));
   }
+  std::ranges::sort(places.set_of);
+  auto twice = std::ranges::adjacent_find(places.set_of, {}, &std::pair<int, std::size_t>::first);
+  if (twice != places.set_of.end()) fail("group {}: rank {} twice", quoted(g.name), twice->first);
+  listed_.emplace(g.name, std::move(places));
+  groups_.push_back(std::move(g));
 }
 
 std::vector<std::string_view> World::group_names() const {

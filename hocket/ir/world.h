@@ -25,14 +25,16 @@ struct ListedGroup {
   friend bool operator==(const ListedGroup&, const ListedGroup&) = default;
 };
 
-/// Immutable. A group name is `world`, a listed group, or axes joined by commas (`dp,tp`). Ranks
-/// are numbered row-major over the mesh, the last axis fastest.
+/// Immutable once a program has it. A group name is `world`, a listed group, or axes joined by
+/// commas (`dp,tp`). Ranks are numbered row-major over the mesh, the last axis fastest.
 class World {
  public:
   /// One rank.
   World() = default;
   /// Throws Error when an axis or group is malformed, repeated or names a rank out of range.
   explicit World(std::vector<Axis> mesh, std::vector<ListedGroup> groups = {});
+  /// Throws the same: a reader of text knows where each group stands.
+  void add_group(ListedGroup group);
 
   int ranks() const { return ranks_; }
   const std::vector<Axis>& mesh() const { return mesh_; }
@@ -53,6 +55,7 @@ class World {
   }
 
  private:
+  bool is_taken(std::string_view name) const;
   std::optional<std::vector<bool>> chosen_axes(std::string_view group) const;
 
   std::vector<Axis> mesh_;

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "hocket/base/dtype.h"
@@ -108,6 +110,17 @@ TEST(SmallVector, GrowsMovesAndCopies) {
   EXPECT_EQ(moved, small);
 }
 
+TEST(Text, ShowsTheEndsOfALongOne) {
+  EXPECT_EQ(shortened("short"), "short");
+  EXPECT_EQ(shortened(std::string(500, 'x')), std::string(500, 'x'));
+  std::string text = shortened("a" + std::string(6'000'000, 'x') + "z");
+  EXPECT_EQ(text, "a" + std::string(299, 'x') + "..." + std::string(199, 'x') + "z");
+  std::string wide;
+  for (int i = 0; i < 1000; ++i) wide += "\u20ac";
+  for (std::string lead : {"", "1", "12"}) EXPECT_TRUE(is_utf8(shortened(lead + wide)));
+  EXPECT_LT(shortened(std::string(1000, '\x80')).size(), 510u);
+}
+
 TEST(File, WritesWholeOrNotAtAll) {
   std::string path = ::testing::TempDir() + "hocket_file_test";
   write_file(path, "one");
@@ -116,6 +129,81 @@ TEST(File, WritesWholeOrNotAtAll) {
   EXPECT_THROW(write_file(path + "/below/a/file", "x"), Error);
   EXPECT_THROW(read_file(path + ".missing"), Error);
   EXPECT_THROW(read_file(::testing::TempDir()), Error);
+}
+
+/// An empty folder of its own for each test.
+class NewFilesTest : public ::testing::Test {
+ protected:
+  NewFilesTest() {
+    std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ = std::filesystem::path(::testing::TempDir()) / ("hocket_" + name);
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directory(folder_);
+  }
+  ~NewFilesTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::ptrdiff_t count() const {
+    return std::distance(std::filesystem::directory_iterator(folder_), {});
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(NewFilesTest, LeaveNeighboursAlone) {
+  write_file(path("a.part"), "mine");
+  write_file(path("a"), "one");
+  EXPECT_EQ(read_file(path("a.part")), "mine");
+  EXPECT_EQ(count(), 2);
+  write_file(path(std::string(255, 'n')), "the longest name there is");
+  EXPECT_EQ(count(), 3);
+  EXPECT_THROW(write_file(path(std::string(256, 'n')), "too long"), Error);
+  EXPECT_EQ(count(), 3);
+}
+
+TEST_F(NewFilesTest, HaveTheRightsOfAnyNewFile) {
+  std::ofstream(path("plain")) << "x";
+  write_file(path("ours"), "x");
+  EXPECT_EQ(std::filesystem::status(path("ours")).permissions(),
+            std::filesystem::status(path("plain")).permissions());
+}
+
+TEST_F(NewFilesTest, KeepLinks) {
+  write_file(path("a"), "one");
+  std::filesystem::create_directory(folder_ / "in");
+  std::filesystem::create_symlink("../a", folder_ / "in/link");
+  std::filesystem::create_symlink("b", folder_ / "early");
+  std::filesystem::create_symlink("ring", folder_ / "ring");
+  write_file(path("in/link"), "two");
+  write_file(path("early"), "three");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "in/link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "early"));
+  EXPECT_EQ(read_file(path("a")), "two");
+  EXPECT_EQ(read_file(path("b")), "three");
+  EXPECT_THROW(write_file(path("ring"), "four"), Error);
+}
+
+TEST_F(NewFilesTest, AppearTogetherOrNotAtAll) {
+  write_file(path("a"), "old");
+  {
+    NewFiles files;
+    files.write(path("a"), "new");
+    files.write(path("b"), "new");
+    std::filesystem::create_directory(folder_ / "b");
+    EXPECT_THROW(files.publish(), Error);
+    EXPECT_THROW(files.add(path("b")), Error);
+  }
+  EXPECT_EQ(read_file(path("a")), "old");
+  EXPECT_EQ(count(), 2);
+  {
+    NewFiles files;
+    files.write(path("a"), "new");
+    files.write(path("c"), "new");
+    EXPECT_EQ(read_file(path("a")), "old");
+    files.publish();
+  }
+  EXPECT_EQ(read_file(path("a")), "new");
+  EXPECT_EQ(count(), 3);
 }
 
 }  // namespace
