@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 #include <optional>
 
 #include "hocket/base/element.h"
@@ -200,6 +201,12 @@ std::string to_table(const Step& step, const RunReport& report) {
   return text;
 }
 
+std::string failure_json(const RunVerb& verb, std::string_view what) {
+  JsonWriter json;
+  json.begin_object().field("source", source_text(verb)).field("error", what);
+  return json.end_object().take() + "\n";
+}
+
 std::string to_text(const Comparison& c) {
   if (c.tensors == 0) return "check: nothing to compare\n";
   return fmt::format("check: {}; {} compared, worst {}: off by {:.3g}, {:.3g} allowed\n",
@@ -244,14 +251,10 @@ int run(const RunVerb& verb) {
     if (wrong && (verb.json || verb.quiet)) fmt::print(stderr, "{}", to_text(*report.check));
     return wrong ? 1 : 0;
   } catch (const std::runtime_error& e) {  // Error and RunError
-    if (verb.json)
-      print(JsonWriter()
-                .begin_object()
-                .field("source", source_text(verb))
-                .field("error", e.what())
-                .end_object()
-                .take() +
-            "\n");
+    if (verb.json) print(failure_json(verb, e.what()));
+    throw;
+  } catch (const std::bad_alloc&) {
+    if (verb.json) print(failure_json(verb, "out of memory"));
     throw;
   }
 }

@@ -111,8 +111,7 @@ TEST(Interpret, HooksAndKnownValues) {
 
 TEST(Interpret, ConstantsByName) {
   Program p = read("graph step() {\n  %c: f32[2] = constant {ref=\"table\"}\n  return %c\n}\n");
-  EXPECT_EQ(error_of(p, {{}}),
-            "rank 0: %c = constant: the program has no value for \"table\"");
+  EXPECT_EQ(error_of(p, {{}}), "rank 0: %c = constant: the program has no value for \"table\"");
   p.constants["table"] = floats({3, 4}, {2});
   EXPECT_EQ(list(interpret(p, std::vector<std::vector<Tensor>>{{}})[0].outputs[0]), (F{3, 4}));
 }
