@@ -64,7 +64,7 @@ class Planner {
   enum class State : std::uint8_t { waiting, offered, computed };
   struct Open {
     PlannedBucket bucket;
-    std::unordered_set<Value> operands;  // one that is brought twice is one member
+    std::unordered_set<Value> operands;  // with other readers: one brought twice is one member
     std::int64_t limit = 0;
   };
   struct Demand {  // a node that is wanted, and how much of what it needs was seen to be there
@@ -93,7 +93,7 @@ class Planner {
     }
     open.bucket.members.push_back(c.node);
     for (Value v : g_[c.node].inputs)
-      if (open.operands.insert(v).second)
+      if (g_.uses(v).size() == 1 || open.operands.insert(v).second)
         open.bucket.bytes = sum_of_bytes(open.bucket.bytes, g_.type(v).bytes());
   }
 
