@@ -19,10 +19,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 /// Calls `block` for so long; how often per second of CPU time.
 template <class Block>
 double rate_of(double seconds, Block block) {
@@ -92,6 +88,10 @@ double cpu_pressure() {
 }
 
 }  // namespace
+
+double since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 MachineState probe(double seconds) {
   std::vector<int> cpus = usable_cpus();

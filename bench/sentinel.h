@@ -3,6 +3,7 @@
 // thread of a physical core that others use, two cores may sit on one chip or on two, and any of
 // them may be starved.
 
+#include <chrono>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct MachineState {
 
 /// Takes about `seconds`; 0.01 is enough to tell a disturbed core from a quiet one.
 MachineState probe(double seconds = 0.1);
+
+/// Seconds from then to now.
+double since(std::chrono::steady_clock::time_point start);
 
 /// The cores that the calling thread may use, ascending.
 std::vector<int> usable_cpus();

@@ -33,6 +33,8 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 /// `; nearest is 'x'`, or "" when nothing is near: the tail of an "unknown name" message.
 std::string nearest_hint(std::string_view word, std::span<const std::string_view> candidates);
 
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
 

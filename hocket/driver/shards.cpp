@@ -182,7 +182,7 @@ void require_equal_start(const Program& source, const Program& program, const In
         fail(
             "state %{}: ranks {} and {} start with different values, wanted equal ones: group {} "
             "updates it in pieces",
-            g.name(g.inputs()[input].value), it->second, r, quoted(group));
+            g.name(g.inputs()[input].value), it->second, r, hocket::quoted(group));
     }
   }
 }

@@ -13,8 +13,8 @@ namespace hocket::frontend {
 namespace {
 
 // What an archive may expand to: a zip bomb holds far more than weights ever compress to.
-constexpr std::uint64_t always_allowed = std::uint64_t{64} << 20;
-constexpr std::uint64_t allowed_ratio = 100;
+constexpr std::uint64_t always_unpacked = std::uint64_t{64} << 20;
+constexpr std::uint64_t unpacked_ratio = 100;
 
 /// A name that a program could unpack outside of the folder it was told to.
 bool leaves_folder(std::string_view name) {
@@ -81,7 +81,7 @@ void Archive::Data::open(std::string_view content) {
 }
 
 void Archive::Data::list() {
-  std::uint64_t total = 0, allowed = std::max(always_allowed, bytes * allowed_ratio);
+  std::uint64_t total = 0, allowed = std::max(always_unpacked, bytes * unpacked_ratio);
   auto count = static_cast<zip_uint64_t>(zip_get_num_entries(zip, 0));
   for (zip_uint64_t i = 0; i < count; ++i) {
     zip_stat_t stat = about(i);

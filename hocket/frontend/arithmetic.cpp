@@ -1,16 +1,15 @@
 #include "hocket/frontend/arithmetic.h"
 
 #include <cmath>
-#include <limits>
 
 #include "hocket/base/error.h"
 
 namespace hocket::frontend {
-namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
+Returned unary(Call& c) { return c.pointwise(*c.row().op, {c.value("self")}); }
+Returned binary(Call& c) {
+  return c.pointwise(*c.row().op, {c.operand("self"), c.operand("other")});
+}
 
 Value with_alpha(Call& c, const Op& op, Operand a, Operand b, const Number& alpha) {
   if (as_double(alpha) == 1) return c.pointwise(op, {a, b});

@@ -5,6 +5,9 @@
 
 namespace hocket::frontend {
 
+/// The row's op of `self`, and of `self` and `other`.
+Returned unary(Call& c);
+Returned binary(Call& c);
 /// a op alpha b, rounded once.
 Value with_alpha(Call& c, const Op& op, Operand a, Operand b, const Number& alpha);
 /// x to a power; small exponents are products, as in the source.

@@ -1,19 +1,10 @@
 // Comparisons, logic and bits.
 
-#include <limits>
-
 #include "hocket/base/error.h"
 #include "hocket/frontend/arithmetic.h"
 
 namespace hocket::frontend {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-Returned unary(Call& c) { return c.pointwise(*c.row().op, {c.value("self")}); }
-Returned binary(Call& c) {
-  return c.pointwise(*c.row().op, {c.operand("self"), c.operand("other")});
-}
 
 Returned is_close(Call& c) {
   Value a = c.value("self"), b = c.value("other");
@@ -53,7 +44,7 @@ Returned is_inf(Call& c) {
 Returned is_finite(Call& c) { return finite(c, c.value("self")); }
 Returned sign_bit(Call& c) { return minus_sign(c, c.value("self")); }
 
-constexpr Row table[] = {
+constexpr Row compare_table[] = {
     {"aten.isclose.default", "self other rtol atol equal_nan", is_close},
     {"aten.eq.Tensor", "self other", binary, &ops::eq},
     {"aten.eq.Scalar", "self other", binary, &ops::eq},
@@ -96,6 +87,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> compare_rows() { return table; }
+std::span<const Row> compare_rows() { return compare_table; }
 
 }  // namespace hocket::frontend

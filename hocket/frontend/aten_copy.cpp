@@ -183,7 +183,7 @@ Returned triangle(Call& c) {
   return c.build(ops::select, {kept, x, c.scalar(type.dtype, std::int64_t{0})});
 }
 
-constexpr Row table[] = {
+constexpr Row copy_table[] = {
     {"aten.clone.default", "self memory_format", copy_of_self},
     {"aten.lift_fresh_copy.default", "self", copy_of_self},
     {"aten.cat.default", "tensors dim", cat},
@@ -205,6 +205,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> copy_rows() { return table; }
+std::span<const Row> copy_rows() { return copy_table; }
 
 }  // namespace hocket::frontend

@@ -163,7 +163,7 @@ Returned each_max(Call& c) {
   });
 }
 
-constexpr Row table[] = {
+constexpr Row foreach_table[] = {
     {"aten._foreach_add.List", "self other alpha", each_with_alpha, &ops::add},
     {"aten._foreach_add.Scalar", "self scalar", each_binary, &ops::add},
     {"aten._foreach_add.ScalarList", "self scalars", each_binary, &ops::add},
@@ -233,6 +233,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> foreach_rows() { return table; }
+std::span<const Row> foreach_rows() { return foreach_table; }
 
 }  // namespace hocket::frontend

@@ -1,7 +1,6 @@
 // Functions that we compose of our ops: in the compute dtype, rounded once.
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "hocket/base/error.h"
@@ -9,8 +8,6 @@
 
 namespace hocket::frontend {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // ---- of one tensor
 
@@ -173,7 +170,7 @@ Returned atan2(Call& c) {
   });
 }
 
-constexpr Row table[] = {
+constexpr Row function_table[] = {
     {"aten.reciprocal.default", "self", of_self<reciprocal>},
     {"aten.log2.default", "self", of_self<log2>},
     {"aten.log10.default", "self", of_self<log10>},
@@ -207,6 +204,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> function_rows() { return table; }
+std::span<const Row> function_rows() { return function_table; }
 
 }  // namespace hocket::frontend

@@ -256,7 +256,7 @@ Returned bucketize(Call& c) {
   return places(c, sorted, v.value ? v.value : c.scalar(c.type(sorted).dtype, v.number));
 }
 
-constexpr Row table[] = {
+constexpr Row index_table[] = {
     {"aten.index.Tensor", "self indices", index},
     {"aten._unsafe_index.Tensor", "self indices", index},
     {"aten.index_put.default", "self indices values accumulate", index_put},
@@ -287,6 +287,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> index_rows() { return table; }
+std::span<const Row> index_rows() { return index_table; }
 
 }  // namespace hocket::frontend

@@ -202,7 +202,7 @@ constexpr std::string_view needs_generator =
 constexpr std::string_view dynamic = "its result has a shape that depends on values";
 constexpr std::string_view to_host = "takes a value out of the graph";
 
-constexpr Row table[] = {
+constexpr Row make_table[] = {
     {"operator.getitem", "obj index", getitem},
     {"aten.full.default", "size fill_value dtype", full},
     {"aten.zeros.default", "size dtype", zeros},
@@ -274,6 +274,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> make_rows() { return table; }
+std::span<const Row> make_rows() { return make_table; }
 
 }  // namespace hocket::frontend

@@ -157,7 +157,7 @@ Returned glu_backward(Call& c) {
 
 constexpr std::string_view gradient_arguments = "grad_output self";
 
-constexpr Row table[] = {
+constexpr Row activation_table[] = {
     {"aten.gelu.default", "self approximate", gelu},
     {"aten.gelu_backward.default", "grad_output self approximate", gelu_backward},
     {"aten.silu.default", "self", one_op, &ops::silu},
@@ -183,6 +183,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> activation_rows() { return table; }
+std::span<const Row> activation_rows() { return activation_table; }
 
 }  // namespace hocket::frontend::nn

@@ -6,14 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "hocket/frontend/aten_nn.h"
 
 namespace hocket::frontend::nn {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Attention {
   Value q, k, v;     // [batch, heads, length, size], of one dtype
@@ -257,7 +254,7 @@ std::vector<Value> gradients(Call& c, std::string_view dy_name, Value mask) {
   return masked(c, std::move(results), "grad_input_mask");
 }
 
-Returned backward(Call& c) {
+Returned attention_backward(Call& c) {
   return gradients(c, c.has("grad_out_") ? "grad_out_" : "grad_out",
                    optional_value(c, c.has("attn_bias") ? "attn_bias" : "attn_mask"));
 }
@@ -267,7 +264,7 @@ constexpr std::string_view cudnn_arguments =
 constexpr std::string_view math_arguments =
     "query key value attn_mask dropout_p is_causal dropout_mask scale enable_gqa";
 
-constexpr Row table[] = {
+constexpr Row attention_table[] = {
     {"aten.scaled_dot_product_attention.default",
      "query key value attn_mask dropout_p is_causal scale enable_gqa", attention},
     {"aten._scaled_dot_product_attention_math.default", math_arguments, attention_math},
@@ -282,27 +279,28 @@ constexpr Row table[] = {
     {"aten._scaled_dot_product_fused_attention_overrideable.default",
      "query key value attn_bias dropout_p is_causal return_debug_mask scale", flash},
     {"aten._scaled_dot_product_flash_attention_for_cpu_backward.default",
-     "grad_out query key value out logsumexp dropout_p is_causal attn_mask scale", backward},
+     "grad_out query key value out logsumexp dropout_p is_causal attn_mask scale",
+     attention_backward},
     {"aten._scaled_dot_product_flash_attention_backward.default",
      "grad_out query key value out logsumexp cum_seq_q cum_seq_k max_q max_k dropout_p is_causal "
      "philox_seed philox_offset scale",
-     backward},
+     attention_backward},
     {"aten._scaled_dot_product_efficient_attention_backward.default",
      "grad_out_ query key value attn_bias out logsumexp philox_seed philox_offset dropout_p "
      "grad_input_mask is_causal scale",
-     backward},
+     attention_backward},
     {"aten._scaled_dot_product_cudnn_attention_backward.default",
      "grad_out query key value out logsumexp philox_seed philox_offset attn_bias cum_seq_q "
      "cum_seq_k max_q max_k dropout_p is_causal scale",
-     backward},
+     attention_backward},
     {"aten._scaled_dot_product_fused_attention_overrideable_backward.default",
      "grad_out query key value attn_bias grad_input_mask out logsumexp cum_seq_q cum_seq_k max_q "
      "max_k dropout_p is_causal philox_seed philox_offset scale",
-     backward},
+     attention_backward},
 };
 
 }  // namespace
 
-std::span<const Row> attention_rows() { return table; }
+std::span<const Row> attention_rows() { return attention_table; }
 
 }  // namespace hocket::frontend::nn

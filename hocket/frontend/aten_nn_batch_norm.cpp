@@ -67,7 +67,7 @@ BatchNorm of_statistics(Call& c) {
 
 BatchNorm normed(Call& c, bool training) { return training ? of_batch(c) : of_statistics(c); }
 
-std::vector<Value> three(Call& c, const BatchNorm& n) {
+std::vector<Value> with_saved(Call& c, const BatchNorm& n) {
   return {n.y, as_result(c, n.mean, 1, c.type(n.mean).dtype),
           as_result(c, n.invstd, 2, c.type(n.invstd).dtype)};
 }
@@ -87,16 +87,16 @@ void write_statistics(Call& c, const BatchNorm& n) {
 std::vector<Value> writing(Call& c, bool training) {
   BatchNorm n = normed(c, training);
   if (training) write_statistics(c, n);
-  return three(c, n);
+  return with_saved(c, n);
 }
 
 Returned batch_norm(Call& c) { return writing(c, c.flag("training"))[0]; }
 Returned native_batch_norm(Call& c) { return writing(c, c.flag("training")); }
-Returned no_training(Call& c) { return three(c, of_statistics(c)); }
+Returned no_training(Call& c) { return with_saved(c, of_statistics(c)); }
 
 Returned functional(Call& c) {
   BatchNorm n = normed(c, c.flag("training", true));
-  std::vector<Value> all = three(c, n);
+  std::vector<Value> all = with_saved(c, n);
   if (!c.has("training")) all.push_back(reserve(c));
   all.insert(all.end(), {n.running_mean, n.running_var});
   return all;
@@ -165,8 +165,8 @@ std::vector<Value> fixed_gradient(Call& c, const Gradient& g) {
           reduce(ops::sum, dy, dims, false).value};
 }
 
-std::vector<Value> gradient(Call& c, std::string_view dy_name, bool trained,
-                            std::string_view invstd) {
+std::vector<Value> batch_norm_gradient(Call& c, std::string_view dy_name, bool trained,
+                                       std::string_view invstd) {
   Gradient g{c.value(dy_name), c.value("input"), optional_value(c, "weight"), {}};
   DType out = c.type(g.x).dtype, weight_out = g.weight ? c.type(g.weight).dtype : out;
   g.dtype = common_dtype(c, {g.x, g.dy, g.weight});
@@ -178,20 +178,23 @@ std::vector<Value> gradient(Call& c, std::string_view dy_name, bool trained,
 }
 
 Returned native_batch_norm_backward(Call& c) {
-  return masked(c, gradient(c, "grad_out", c.flag("train"), "save_invstd"), "output_mask");
+  return masked(c, batch_norm_gradient(c, "grad_out", c.flag("train"), "save_invstd"),
+                "output_mask");
 }
 
 Returned batch_norm_backward(Call& c) {
-  return masked(c, gradient(c, "grad_out", c.flag("update"), "save_var"), "output_mask");
+  return masked(c, batch_norm_gradient(c, "grad_out", c.flag("update"), "save_var"), "output_mask");
 }
 
-Returned cudnn_batch_norm_backward(Call& c) { return gradient(c, "grad_output", true, "save_var"); }
+Returned cudnn_batch_norm_backward(Call& c) {
+  return batch_norm_gradient(c, "grad_output", true, "save_var");
+}
 
 constexpr std::string_view full =
     "input weight bias running_mean running_var training momentum eps";
 constexpr std::string_view fixed = "input weight bias running_mean running_var momentum eps";
 
-constexpr Row table[] = {
+constexpr Row batch_norm_table[] = {
     {"aten.batch_norm.default",
      "input weight bias running_mean running_var training momentum eps cudnn_enabled", batch_norm},
     {"aten.instance_norm.default",
@@ -223,6 +226,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> batch_norm_rows() { return table; }
+std::span<const Row> batch_norm_rows() { return batch_norm_table; }
 
 }  // namespace hocket::frontend::nn

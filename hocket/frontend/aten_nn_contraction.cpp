@@ -234,7 +234,7 @@ Returned kron(Call& c) {
                    shape);
 }
 
-constexpr Row table[] = {
+constexpr Row contraction_table[] = {
     {"aten.einsum.default", "equation tensors path", einsum},
     {"aten.tensordot.default", "self other dims_self dims_other", tensordot},
     {"aten.outer.default", "self vec2", outer},
@@ -245,6 +245,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> contraction_rows() { return table; }
+std::span<const Row> contraction_rows() { return contraction_table; }
 
 }  // namespace hocket::frontend::nn

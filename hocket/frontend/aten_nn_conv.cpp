@@ -75,7 +75,8 @@ Returned plain(Call& c) { return convolution(c, false); }
 Returned transposed(Call& c) { return convolution(c, true); }
 Returned either(Call& c) { return convolution(c, c.flag("transposed")); }
 
-Value gradient(Call& c, const Op& op, Value dy, Value other, const Window& at, const Shape& shape) {
+Value conv_gradient(Call& c, const Op& op, Value dy, Value other, const Window& at,
+                    const Shape& shape) {
   return c.build(op, {dy, other},
                  {{"stride", at.stride},
                   {"padding", at.padding},
@@ -111,21 +112,22 @@ Returned convolution_backward(Call& c) {
   std::vector<Value> results(3);
   if (wanted[0])
     results[0] = turned ? cut_to(c, convolved(c, dy, w, at, false), x_shape)
-                        : gradient(c, ops::conv_grad_input, dy, w, at, x_shape);
+                        : conv_gradient(c, ops::conv_grad_input, dy, w, at, x_shape);
   if (wanted[1])
-    results[1] = turned ? gradient(c, ops::conv_grad_weight, extended(c, x, at), dy, at, w_shape)
-                        : gradient(c, ops::conv_grad_weight, dy, x, at, w_shape);
+    results[1] = turned
+                     ? conv_gradient(c, ops::conv_grad_weight, extended(c, x, at), dy, at, w_shape)
+                     : conv_gradient(c, ops::conv_grad_weight, dy, x, at, w_shape);
   if (wanted[2]) results[2] = c.reduce(ops::sum, dy, dims_but(c.type(dy).shape.size(), 1), false);
   return results;
 }
 
-constexpr std::string_view forward = "input weight bias stride padding dilation groups";
+constexpr std::string_view conv_arguments = "input weight bias stride padding dilation groups";
 constexpr std::string_view upward =
     "input weight bias stride padding output_padding groups dilation";
 constexpr std::string_view general =
     "input weight bias stride padding dilation transposed output_padding groups";
 
-constexpr Row table[] = {
+constexpr Row conv_table[] = {
     {"aten.convolution.default", general, either},
     {"aten.convolution_overrideable.default", general, either},
     {"aten._convolution.default",
@@ -136,12 +138,12 @@ constexpr Row table[] = {
      "input weight bias stride padding dilation transposed output_padding groups benchmark "
      "deterministic cudnn_enabled",
      either},
-    {"aten.conv1d.default", forward, plain},
-    {"aten.conv1d.padding", forward, plain},
-    {"aten.conv2d.default", forward, plain},
-    {"aten.conv2d.padding", forward, plain},
-    {"aten.conv3d.default", forward, plain},
-    {"aten.conv3d.padding", forward, plain},
+    {"aten.conv1d.default", conv_arguments, plain},
+    {"aten.conv1d.padding", conv_arguments, plain},
+    {"aten.conv2d.default", conv_arguments, plain},
+    {"aten.conv2d.padding", conv_arguments, plain},
+    {"aten.conv3d.default", conv_arguments, plain},
+    {"aten.conv3d.padding", conv_arguments, plain},
     {"aten.conv_transpose1d.default", upward, transposed},
     {"aten.conv_transpose2d.input", upward, transposed},
     {"aten.conv_transpose3d.input", upward, transposed},
@@ -153,6 +155,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> conv_rows() { return table; }
+std::span<const Row> conv_rows() { return conv_table; }
 
 }  // namespace hocket::frontend::nn

@@ -162,7 +162,7 @@ Returned cosine_similarity(Call& c) {
   return c.cast(reduce(ops::sum, unit(a) * unit(b), dim, false).value, out);
 }
 
-constexpr Row table[] = {
+constexpr Row distance_table[] = {
     {"aten.mse_loss.default", "self target reduction", mse_loss},
     {"aten.mse_loss_backward.default", "grad_output self target reduction", mse_loss_backward},
     {"aten.l1_loss.default", "self target reduction", l1_loss},
@@ -189,6 +189,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> distance_rows() { return table; }
+std::span<const Row> distance_rows() { return distance_table; }
 
 }  // namespace hocket::frontend::nn

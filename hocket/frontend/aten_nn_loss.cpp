@@ -130,7 +130,7 @@ Expr log_softmax(Expr x) {
 }
 
 /// The scores times the weight of each class, where there are weights.
-Expr weighted(Call& c, const Expr& x) {
+Expr with_class_weight(Call& c, const Expr& x) {
   if (!c.has("weight")) return x;
   return x * wide(c, by_channel(c, c.value("weight"), c.type(x.value).shape.size()));
 }
@@ -141,7 +141,7 @@ Value smoothed_cross_entropy(Call& c, double smoothing) {
   k.x = log_softmax(k.x);
   Loss hard = loss(c, k);
   Reduction how = reduction(c);
-  Expr even = -reduce(ops::sum, weighted(c, k.x), {1}, false);
+  Expr even = -reduce(ops::sum, with_class_weight(c, k.x), {1}, false);
   Loss soft{select(samples(c, k).counts, even, 0.0), hard.weights};
   double each = smoothing / static_cast<double>(c.type(k.x.value).shape[1]);
   Expr y = reduced(hard, how, k.single) * (1 - smoothing) + reduced(soft, how, k.single) * each;
@@ -158,7 +158,7 @@ Value soft_cross_entropy(Call& c, double smoothing) {
     target.value = c.reshape(target.value, {1, count});
   }
   if (smoothing > 0) target = target * (1 - smoothing) + smoothing / static_cast<double>(count);
-  Expr each = -reduce(ops::sum, weighted(c, log_softmax(x)) * target, {1}, false);
+  Expr each = -reduce(ops::sum, with_class_weight(c, log_softmax(x)) * target, {1}, false);
   Reduction how = reduction(c);
   if (how == none) return single ? c.reshape(each.value, {}) : each.value;
   Expr all = total(each);
@@ -183,24 +183,24 @@ Returned cross_entropy_loss(Call& c) {
   return c.cast(y, c.type("self").dtype);
 }
 
-constexpr std::string_view forward = "self target weight reduction ignore_index";
-constexpr std::string_view backward =
+constexpr std::string_view nll_arguments = "self target weight reduction ignore_index";
+constexpr std::string_view nll_backward_arguments =
     "grad_output self target weight reduction ignore_index total_weight";
 
-constexpr Row table[] = {
-    {"aten.nll_loss.default", forward, nll_loss},
-    {"aten.nll_loss2d.default", forward, nll_loss},
-    {"aten.nll_loss_nd.default", forward, nll_loss},
-    {"aten.nll_loss_forward.default", forward, nll_loss_forward},
-    {"aten.nll_loss2d_forward.default", forward, nll_loss_forward},
-    {"aten.nll_loss_backward.default", backward, nll_loss_backward},
-    {"aten.nll_loss2d_backward.default", backward, nll_loss_backward},
+constexpr Row class_loss_table[] = {
+    {"aten.nll_loss.default", nll_arguments, nll_loss},
+    {"aten.nll_loss2d.default", nll_arguments, nll_loss},
+    {"aten.nll_loss_nd.default", nll_arguments, nll_loss},
+    {"aten.nll_loss_forward.default", nll_arguments, nll_loss_forward},
+    {"aten.nll_loss2d_forward.default", nll_arguments, nll_loss_forward},
+    {"aten.nll_loss_backward.default", nll_backward_arguments, nll_loss_backward},
+    {"aten.nll_loss2d_backward.default", nll_backward_arguments, nll_loss_backward},
     {"aten.cross_entropy_loss.default", "self target weight reduction ignore_index label_smoothing",
      cross_entropy_loss},
 };
 
 }  // namespace
 
-std::span<const Row> class_loss_rows() { return table; }
+std::span<const Row> class_loss_rows() { return class_loss_table; }
 
 }  // namespace hocket::frontend::nn

@@ -127,7 +127,7 @@ Returned linear(Call& c) {
 constexpr std::string_view add_arguments = "self mat1 mat2 beta alpha";
 constexpr std::string_view add_batch_arguments = "self batch1 batch2 beta alpha";
 
-constexpr Row table[] = {
+constexpr Row product_table[] = {
     {"aten.mm.default", "self mat2", two_factors},
     {"aten.mm.dtype", "self mat2 out_dtype", two_factors},
     {"aten.bmm.default", "self mat2", two_factors},
@@ -151,6 +151,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> product_rows() { return table; }
+std::span<const Row> product_rows() { return product_table; }
 
 }  // namespace hocket::frontend::nn

@@ -154,7 +154,7 @@ Returned native_group_norm_backward(Call& c) {
   return masked(c, std::move(results), "output_mask");
 }
 
-constexpr Row table[] = {
+constexpr Row norm_table[] = {
     {"aten.layer_norm.default", "input normalized_shape weight bias eps cudnn_enable", layer_norm},
     {"aten.native_layer_norm.default", "input normalized_shape weight bias eps", native_layer_norm},
     {"aten.native_layer_norm_backward.default",
@@ -172,6 +172,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> norm_rows() { return table; }
+std::span<const Row> norm_rows() { return norm_table; }
 
 }  // namespace hocket::frontend::nn

@@ -121,7 +121,7 @@ Returned logit_backward(Call& c) {
   });
 }
 
-constexpr Row table[] = {
+constexpr Row piecewise_table[] = {
     {"aten.hardswish_backward.default", "grad_output self", hardswish_backward},
     {"aten.hardsigmoid.default", "self", hardsigmoid},
     {"aten.hardsigmoid_backward.default", "grad_output self", hardsigmoid_backward},
@@ -147,6 +147,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> piecewise_rows() { return table; }
+std::span<const Row> piecewise_rows() { return piecewise_table; }
 
 }  // namespace hocket::frontend::nn

@@ -21,7 +21,7 @@ Pool pool(const Call& c, std::size_t spatial) {
 }
 
 /// `aten.max_pool2d_...`: the digit before the d.
-std::size_t spatial_dims(const Call& c) {
+std::size_t pooled_dims(const Call& c) {
   std::string_view target = c.row().target;
   std::size_t at = target.find("pool");
   return static_cast<std::size_t>(target[at + 4] - '0');
@@ -44,20 +44,20 @@ std::vector<Value> max_pooled(Call& c, const Pool& p) {
                       {"ceil", p.ceil}});
 }
 
-Returned max_pool(Call& c) { return max_pooled(c, pool(c, spatial_dims(c)))[0]; }
-Returned max_pool_with_indices(Call& c) { return max_pooled(c, pool(c, spatial_dims(c))); }
+Returned max_pool(Call& c) { return max_pooled(c, pool(c, pooled_dims(c)))[0]; }
+Returned max_pool_with_indices(Call& c) { return max_pooled(c, pool(c, pooled_dims(c))); }
 
 Returned max_pool_backward(Call& c) {
   return c.build(ops::max_pool_grad,
                  {c.value("grad_output"), c.cast(c.value("indices"), DType::i64)},
-                 {{"spatial", static_cast<std::int64_t>(spatial_dims(c))},
+                 {{"spatial", static_cast<std::int64_t>(pooled_dims(c))},
                   {"shape", shape_of(c, c.value("self"))}});
 }
 
 // ---- the mean
 
 Returned avg_pool(Call& c) {
-  Pool p = pool(c, spatial_dims(c));
+  Pool p = pool(c, pooled_dims(c));
   return c.build(ops::avg_pool, {c.value("self")},
                  {{"kernel", p.kernel},
                   {"stride", p.stride},
@@ -68,7 +68,7 @@ Returned avg_pool(Call& c) {
 }
 
 Returned avg_pool_backward(Call& c) {
-  Pool p = pool(c, spatial_dims(c));
+  Pool p = pool(c, pooled_dims(c));
   return c.build(ops::avg_pool_grad, {c.value("grad_output")},
                  {{"kernel", p.kernel},
                   {"stride", p.stride},
@@ -116,7 +116,7 @@ Value uneven_means(Call& c, Value x, std::int64_t dim, std::int64_t out) {
 }
 
 Ints wanted_size(const Call& c, std::size_t rank) {
-  Ints out = per_dim(c, "output_size", spatial_dims(c), 1);
+  Ints out = per_dim(c, "output_size", pooled_dims(c), 1);
   for (std::int64_t size : out)
     if (size < 1) c.refuse("output_size below 1");
   if (rank < out.size()) c.refuse("fewer dimensions than are pooled");
@@ -163,7 +163,7 @@ Value uneven_shares(Call& c, Value dy, std::int64_t dim, std::int64_t in) {
 Returned adaptive_avg_pool_backward(Call& c) {
   Value dy = c.value("grad_output"), x = c.value("self");
   const Type type = c.type(x);
-  std::size_t rank = type.shape.size(), spatial = spatial_dims(c);
+  std::size_t rank = type.shape.size(), spatial = pooled_dims(c);
   Ints out = shape_of(c, dy);
   if (out.size() != rank || rank < spatial || c.type(dy).elements() == 0)
     c.refuse("the gradient does not fit the tensor");
@@ -225,7 +225,7 @@ constexpr std::string_view avg_arguments =
 constexpr std::string_view avg_backward_arguments =
     "grad_output self kernel_size stride padding ceil_mode count_include_pad divisor_override";
 
-constexpr Row table[] = {
+constexpr Row pool_table[] = {
     {"aten.max_pool1d.default", max_arguments, max_pool},
     {"aten.max_pool2d.default", max_arguments, max_pool},
     {"aten.max_pool3d.default", max_arguments, max_pool},
@@ -256,6 +256,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> pool_rows() { return table; }
+std::span<const Row> pool_rows() { return pool_table; }
 
 }  // namespace hocket::frontend::nn

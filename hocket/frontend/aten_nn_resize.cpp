@@ -29,7 +29,7 @@ struct Side {
   }
 };
 
-std::size_t spatial_dims(const Call& c) {
+std::size_t resized_dims(const Call& c) {
   std::string_view name = c.row().target.substr(0, c.row().target.rfind('.'));
   std::size_t at = name.find_first_of("123");
   return static_cast<std::size_t>(name[at] - '0');
@@ -52,7 +52,7 @@ std::vector<double> factors(const Call& c, std::size_t spatial) {
 }  // namespace
 
 std::vector<Resize> resizes(const Call& c, const Ints& in) {
-  std::size_t spatial = spatial_dims(c);
+  std::size_t spatial = resized_dims(c);
   if (in.size() != spatial + 2) c.refuse("wanted a batch of images");
   std::vector<double> factor = factors(c, spatial);
   Ints out = c.ints("output_size");
@@ -204,7 +204,7 @@ constexpr std::string_view two_back = "grad_output output_size input_size scales
 constexpr std::string_view three_back =
     "grad_output output_size input_size scales_d scales_h scales_w";
 
-constexpr Row table[] = {
+constexpr Row resize_table[] = {
     {"aten.upsample_nearest1d.default", one, nearest},
     {"aten.upsample_nearest1d.vec", vec, nearest},
     {"aten.upsample_nearest2d.default", two, nearest},
@@ -231,6 +231,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> resize_rows() { return table; }
+std::span<const Row> resize_rows() { return resize_table; }
 
 }  // namespace hocket::frontend::nn

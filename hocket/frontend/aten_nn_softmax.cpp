@@ -109,7 +109,7 @@ Returned embedding_backward(Call& c) {
   return c.cast(by_frequency(c, dy), c.type(dy).dtype);
 }
 
-constexpr Row table[] = {
+constexpr Row softmax_table[] = {
     {"aten.softmax.int", "self dim dtype", softmax, &ops::softmax},
     {"aten.log_softmax.int", "self dim dtype", softmax, &ops::log_softmax},
     {"aten._softmax.default", "self dim half_to_float", plain_softmax, &ops::softmax},
@@ -134,6 +134,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> softmax_rows() { return table; }
+std::span<const Row> softmax_rows() { return softmax_table; }
 
 }  // namespace hocket::frontend::nn

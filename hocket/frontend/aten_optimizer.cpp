@@ -233,7 +233,7 @@ constexpr std::string_view adagrad_arguments =
 constexpr std::string_view scale_arguments =
     "self growth_tracker found_inf scale_growth_factor scale_backoff_factor growth_interval";
 
-constexpr Row table[] = {
+constexpr Row optimizer_table[] = {
     {"aten._fused_adam.default", adam_arguments, fused_adam, &ops::adam},
     {"aten._fused_adam.tensor_lr", adam_arguments, fused_adam, &ops::adam},
     {"aten._fused_adamw.default", adam_arguments, fused_adam, &ops::adamw},
@@ -259,6 +259,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> optimizer_rows() { return table; }
+std::span<const Row> optimizer_rows() { return optimizer_table; }
 
 }  // namespace hocket::frontend

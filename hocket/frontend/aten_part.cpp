@@ -96,7 +96,7 @@ SourceValue equal_parts(Call& c, TensorId x, std::int64_t d, std::int64_t each) 
   return parts(c, x, d, sizes);
 }
 
-Returned split(Call& c) {
+Returned split_by_size(Call& c) {
   TensorId x = c.tensor("self");
   return equal_parts(c, x, c.dim("dim", c.type(x).shape.size(), 0), c.integer("split_size"));
 }
@@ -159,7 +159,7 @@ Returned copies(Call& c, const SourceValue& all) {
   return values;
 }
 
-Returned unsafe_split(Call& c) { return copies(c, std::get<SourceValue>(split(c))); }
+Returned unsafe_split(Call& c) { return copies(c, std::get<SourceValue>(split_by_size(c))); }
 Returned unsafe_split_with_sizes(Call& c) {
   return copies(c, std::get<SourceValue>(split_with_sizes(c)));
 }
@@ -185,11 +185,11 @@ Returned select_scatter(Call& c) {
 Returned slice_backward(Call& c) { return into_zeros(c, choose_slice); }
 Returned select_backward(Call& c) { return into_zeros(c, choose_index); }
 
-constexpr Row table[] = {
+constexpr Row part_table[] = {
     {"aten.slice.Tensor", "self dim start end step", slice},
     {"aten.narrow.default", "self dim start length", narrow},
     {"aten.select.int", "self dim index", select},
-    {"aten.split.Tensor", "self split_size dim", split},
+    {"aten.split.Tensor", "self split_size dim", split_by_size},
     {"aten.split.sizes", "self split_sizes dim", split_with_sizes},
     {"aten.split_with_sizes.default", "self split_sizes dim", split_with_sizes},
     {"aten.chunk.default", "self chunks dim", chunk},
@@ -206,6 +206,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> part_rows() { return table; }
+std::span<const Row> part_rows() { return part_table; }
 
 }  // namespace hocket::frontend

@@ -9,15 +9,9 @@
 namespace hocket::frontend {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 // ---- one op of ours
 
-Returned unary(Call& c) { return c.pointwise(*c.row().op, {c.value("self")}); }
 Returned unary_float(Call& c) { return c.float_pointwise(*c.row().op, {c.value("self")}); }
-Returned binary(Call& c) {
-  return c.pointwise(*c.row().op, {c.operand("self"), c.operand("other")});
-}
 
 /// The sign of a bool is itself.
 Returned sign(Call& c) {
@@ -218,7 +212,7 @@ Returned nan_to_num(Call& c) {
   return x;
 }
 
-constexpr Row table[] = {
+constexpr Row pointwise_table[] = {
     // one op of ours
     {"aten.neg.default", "self", unary, &ops::neg},
     {"aten.abs.default", "self", unary, &ops::abs},
@@ -312,6 +306,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> pointwise_rows() { return table; }
+std::span<const Row> pointwise_rows() { return pointwise_table; }
 
 }  // namespace hocket::frontend

@@ -128,7 +128,7 @@ constexpr std::string_view forward =
     "weight indices offsets scale_grad_by_freq mode sparse per_sample_weights include_last_offset "
     "padding_idx";
 
-constexpr Row table[] = {
+constexpr Row bag_table[] = {
     {"aten._embedding_bag.default", forward, embedding_bag},
     {"aten._embedding_bag_forward_only.default", forward, embedding_bag},
     {"aten._embedding_bag_dense_backward.default",
@@ -139,6 +139,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> bag_rows() { return table; }
+std::span<const Row> bag_rows() { return bag_table; }
 
 }  // namespace hocket::frontend::rare

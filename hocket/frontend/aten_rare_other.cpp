@@ -88,7 +88,7 @@ Returned weight_norm_backward(Call& c) {
                      nn::as_result(c, along.value, 1, c.type("saved_g").dtype)};
 }
 
-constexpr Row table[] = {
+constexpr Row other_table[] = {
     {"aten._cdist_forward.default", "x1 x2 p compute_mode", cdist},
     {"aten._pdist_forward.default", "self p", pdist},
     {"aten.masked_scatter.default", "self mask source", masked_scatter},
@@ -99,6 +99,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> other_rows() { return table; }
+std::span<const Row> other_rows() { return other_table; }
 
 }  // namespace hocket::frontend::rare

@@ -82,7 +82,7 @@ Returned pad_backward(Call& c) {
 
 constexpr std::string_view back = "grad_output self padding";
 
-constexpr Row table[] = {
+constexpr Row pad_table[] = {
     {"aten.reflection_pad1d.default", "self padding", pad},
     {"aten.reflection_pad2d.default", "self padding", pad},
     {"aten.reflection_pad3d.default", "self padding", pad},
@@ -101,6 +101,6 @@ constexpr Row table[] = {
 
 Value padded_from_itself(Call& c, std::string_view mode) { return taken(c, c.ints("pad"), mode); }
 
-std::span<const Row> pad_rows() { return table; }
+std::span<const Row> pad_rows() { return pad_table; }
 
 }  // namespace hocket::frontend::rare

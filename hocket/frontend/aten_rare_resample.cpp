@@ -130,7 +130,7 @@ constexpr std::string_view two_back =
 constexpr std::string_view three_back =
     "grad_output output_size input_size align_corners scales_d scales_h scales_w";
 
-constexpr Row table[] = {
+constexpr Row resample_table[] = {
     {"aten.upsample_linear1d.default", one, linear},
     {"aten.upsample_linear1d.vec", vec, linear},
     {"aten.upsample_bilinear2d.default", two, linear},
@@ -146,6 +146,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> resample_rows() { return table; }
+std::span<const Row> resample_rows() { return resample_table; }
 
 }  // namespace hocket::frontend::rare

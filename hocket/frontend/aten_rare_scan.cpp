@@ -65,7 +65,7 @@ Returned logcumsumexp(Call& c) {
   return c.reshape(c.cast(y, c.type(s.x).dtype), s.shape);
 }
 
-constexpr Row table[] = {
+constexpr Row scan_table[] = {
     {"aten.cummax.default", "self dim", extreme, &ops::ge},
     {"aten.cummin.default", "self dim", extreme, &ops::le},
     {"aten.logcumsumexp.default", "self dim", logcumsumexp},
@@ -73,6 +73,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> scan_rows() { return table; }
+std::span<const Row> scan_rows() { return scan_table; }
 
 }  // namespace hocket::frontend::rare

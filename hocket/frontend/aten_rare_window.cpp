@@ -86,13 +86,13 @@ Returned col2im(Call& c) {
   return c.cast(nn::padded(c, y, around, around, 0), type.dtype);
 }
 
-constexpr Row table[] = {
+constexpr Row window_table[] = {
     {"aten.im2col.default", "self kernel_size dilation padding stride", im2col},
     {"aten.col2im.default", "self output_size kernel_size dilation padding stride", col2im},
 };
 
 }  // namespace
 
-std::span<const Row> window_rows() { return table; }
+std::span<const Row> window_rows() { return window_table; }
 
 }  // namespace hocket::frontend::rare

@@ -213,7 +213,7 @@ Returned diff(Call& c) {
   return x;
 }
 
-constexpr Row table[] = {
+constexpr Row reduce_table[] = {
     {"aten.sum.default", "self dtype", sum},
     {"aten.sum.dim_IntList", "self dim keepdim dtype", sum},
     {"aten.mean.default", "self dtype", mean},
@@ -267,6 +267,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> reduce_rows() { return table; }
+std::span<const Row> reduce_rows() { return reduce_table; }
 
 }  // namespace hocket::frontend

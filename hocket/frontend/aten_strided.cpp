@@ -224,7 +224,7 @@ Returned unfold_backward(Call& c) {
   return c.reshape(sum, whole.shape);
 }
 
-constexpr Row table[] = {
+constexpr Row strided_table[] = {
     {"aten.as_strided.default", "self size stride storage_offset", as_strided},
     {"aten.diagonal.default", "self offset dim1 dim2", diagonal},
     {"aten.unfold.default", "self dimension size step", unfold},
@@ -238,6 +238,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> strided_rows() { return table; }
+std::span<const Row> strided_rows() { return strided_table; }
 
 }  // namespace hocket::frontend

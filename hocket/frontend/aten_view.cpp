@@ -225,7 +225,7 @@ Returned contiguous(Call& c) {
   return c.read(x);
 }
 
-constexpr Row table[] = {
+constexpr Row view_table[] = {
     {"aten.view.default", "self size", view},
     {"aten._unsafe_view.default", "self size", view},
     {"aten._reshape_alias.default", "self size stride", view},
@@ -263,6 +263,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> view_rows() { return table; }
+std::span<const Row> view_rows() { return view_table; }
 
 }  // namespace hocket::frontend

@@ -2,6 +2,7 @@
 // One call of the source, as a translation sees it: arguments by name, values to build with.
 
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,8 @@
 #include "hocket/ops/ops.h"
 
 namespace hocket::frontend {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// What a source node stands for: nothing, a tensor, or a list of such.
 struct SourceValue {

@@ -115,7 +115,7 @@ Returned wait(Call& c) {
   return c.alias(t);
 }
 
-constexpr Row table[] = {
+constexpr Row collective_table[] = {
     {"_c10d_functional.all_reduce.default", "input reduce_op group_name", reducing,
      &ops::all_reduce},
     {"_c10d_functional.all_reduce_.default", "input reduce_op group_name", reducing_in_place,
@@ -160,6 +160,6 @@ constexpr Row table[] = {
 
 }  // namespace
 
-std::span<const Row> collective_rows() { return table; }
+std::span<const Row> collective_rows() { return collective_table; }
 
 }  // namespace hocket::frontend

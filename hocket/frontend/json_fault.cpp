@@ -87,7 +87,7 @@ class Scanner {
   bool scalar() {
     char c = peek();
     if (c == '"') return string();
-    if (c == '-' || (c >= '0' && c <= '9')) return number();
+    if (c == '-' || is_digit(c)) return number();
     for (std::string_view word : {"true", "false", "null"})
       if (text_.substr(at_).starts_with(word)) {
         at_ += word.size();
@@ -146,7 +146,7 @@ class Scanner {
 
   bool digits() {
     std::size_t start = at_;
-    while (peek() >= '0' && peek() <= '9') ++at_;
+    while (is_digit(peek())) ++at_;
     return at_ > start ? true : fail_wanted("a digit");
   }
 
@@ -154,7 +154,7 @@ class Scanner {
     std::size_t start = at_;
     take('-');
     if (take('0')) {
-      if (peek() >= '0' && peek() <= '9') return fail_wanted("no digit behind a leading 0");
+      if (is_digit(peek())) return fail_wanted("no digit behind a leading 0");
     } else if (!digits()) {
       return false;
     }

@@ -8,9 +8,9 @@
 namespace hocket::frontend {
 namespace {
 
-class Table {
+class RowTable {
  public:
-  Table() {
+  RowTable() {
     for (std::span<const Row> family : rows())
       for (const Row& r : family) index_.emplace(r.target, &r);
   }
@@ -67,7 +67,7 @@ std::string where_of(const SourceNode& node) {
 }
 
 std::vector<Found> find_rows(const Source& source) {
-  Table table;
+  RowTable table;
   std::vector<Found> found(source.nodes.size());
   std::string problems;
   std::size_t count = 0;

@@ -11,7 +11,6 @@ namespace hocket {
 namespace {
 
 bool is_word_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return is_word_start(c) || is_digit(c); }
 
 int hex_digit(char c) {

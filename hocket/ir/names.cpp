@@ -9,7 +9,6 @@ namespace hocket {
 namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Splits `add_7` into `add` and 7. Numbers that would not print the same way (`_0`, `_07`, very
 /// long ones) belong to the base.

@@ -88,20 +88,20 @@ Values expand_cross_entropy_grad(ExpandCall& c) {
 
 // ---- attention of q [b, h, l, d] with k [b, h, s, d] and v [b, h, s, e]
 
-struct Sizes {
+struct AttentionSizes {
   Shape scores, y, lse;
 };
 
-Sizes require_attention(const InferCall& c, const Type& q, const Type& k, const Type& v,
-                        const Type* mask) {
+AttentionSizes require_attention(const InferCall& c, const Type& q, const Type& k, const Type& v,
+                                 const Type* mask) {
   bool fits = is_float(q.dtype) && k.dtype == q.dtype && v.dtype == q.dtype &&
               q.shape.size() == 4 && k.shape.size() == 4 && v.shape.size() == 4;
   for (std::size_t i : {0, 1}) fits = fits && q.shape[i] == k.shape[i] && q.shape[i] == v.shape[i];
   fits = fits && q.shape[3] == k.shape[3] && k.shape[2] == v.shape[2] && k.shape[2] > 0;
   if (!fits) fail("{}: q {}, k {}, v {} do not fit", c.op.name, to_text(q), to_text(k), to_text(v));
-  Sizes s{{q.shape[0], q.shape[1], q.shape[2], k.shape[2]},
-          {q.shape[0], q.shape[1], q.shape[2], v.shape[3]},
-          {q.shape[0], q.shape[1], q.shape[2]}};
+  AttentionSizes s{{q.shape[0], q.shape[1], q.shape[2], k.shape[2]},
+                   {q.shape[0], q.shape[1], q.shape[2], v.shape[3]},
+                   {q.shape[0], q.shape[1], q.shape[2]}};
   if (mask != nullptr) {
     bool good =
         (mask->dtype == DType::boolean || mask->dtype == q.dtype) && mask->shape.size() == 4;
@@ -116,8 +116,8 @@ Sizes require_attention(const InferCall& c, const Type& q, const Type& k, const 
 
 std::vector<Type> infer_attention(const InferCall& c) {
   const Type& q = *c.inputs[0];
-  Sizes s = require_attention(c, q, *c.inputs[1], *c.inputs[2],
-                              c.inputs.size() > 3 ? c.inputs[3] : nullptr);
+  AttentionSizes s = require_attention(c, q, *c.inputs[1], *c.inputs[2],
+                                       c.inputs.size() > 3 ? c.inputs[3] : nullptr);
   return {{q.dtype, false, s.y}, {row(q.dtype).accumulate, false, s.lse}};
 }
 
@@ -165,7 +165,7 @@ Values expand_attention(ExpandCall& c) {
 std::vector<Type> infer_attention_grad(const InferCall& c) {
   const Type &dy = *c.inputs[0], &q = *c.inputs[1], &k = *c.inputs[2], &v = *c.inputs[3],
              &y = *c.inputs[4], &lse = *c.inputs[5];
-  Sizes s = require_attention(c, q, k, v, c.inputs.size() > 6 ? c.inputs[6] : nullptr);
+  AttentionSizes s = require_attention(c, q, k, v, c.inputs.size() > 6 ? c.inputs[6] : nullptr);
   if (dy != Type{q.dtype, false, s.y} || y != dy ||
       lse != Type{row(q.dtype).accumulate, false, s.lse})
     fail("attention_grad: dy {}, y {} and lse {} do not fit", to_text(dy), to_text(y),
@@ -193,8 +193,8 @@ constexpr AttributeSpec ignore{"ignore", AttributeKind::integer,
                                "rows with this target do not count", std::int64_t{-100}};
 constexpr AttributeSpec causal{"causal", AttributeKind::flag,
                                "position i sees positions up to i alone", false};
-constexpr AttributeSpec scale{"scale", AttributeKind::real, "of q k^T; 1 / sqrt(d) when left out",
-                              0.0};
+constexpr AttributeSpec score_scale{"scale", AttributeKind::real,
+                                    "of q k^T; 1 / sqrt(d) when left out", 0.0};
 
 }  // namespace
 
@@ -217,7 +217,7 @@ constinit const Op attention{
     .name = "attention",
     .doc = "softmax(scale q k^T, masked) v, and the logarithm of what the softmax divided by",
     .operands = {{"q"}, {"k"}, {"v"}, {"mask", Count::optional}},
-    .attributes = {causal, scale},
+    .attributes = {causal, score_scale},
     .infer = infer_attention,
     .expand = expand_attention};
 
@@ -225,7 +225,7 @@ constinit const Op attention_grad{
     .name = "attention_grad",
     .doc = "gradients of attention by q, k and v",
     .operands = {{"dy"}, {"q"}, {"k"}, {"v"}, {"y"}, {"lse"}, {"mask", Count::optional}},
-    .attributes = {causal, scale},
+    .attributes = {causal, score_scale},
     .infer = infer_attention_grad,
     .expand = expand_attention_grad};
 

@@ -10,7 +10,7 @@
 namespace hocket::ops {
 namespace {
 
-struct Sizes {
+struct ProductSizes {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
 };
 
@@ -40,7 +40,7 @@ std::vector<Type> infer_matmul(const InferCall& c) {
 /// Panels of columns small enough to stay in the nearest cache; every element
 /// still sums its products in the order of k.
 template <class T>
-void multiply(const T* a, const T* b, T* y, const Sizes& s, bool ta, bool tb) {
+void multiply(const T* a, const T* b, T* y, const ProductSizes& s, bool ta, bool tb) {
   using Sum = Accumulate<T>;
   constexpr std::int64_t panel = 64;
   std::int64_t a_row = ta ? 1 : s.k, a_col = ta ? s.m : 1;
@@ -69,7 +69,7 @@ void run_matmul(KernelCall& c) {
   const Shape &a = c.inputs[0].type().shape, &y = c.types[0].shape;
   bool ta = c.attr<bool>("transpose_a"), tb = c.attr<bool>("transpose_b");
   std::size_t rank = y.size();
-  Sizes s{1, y[rank - 2], y[rank - 1], a[rank - (ta ? 2 : 1)]};
+  ProductSizes s{1, y[rank - 2], y[rank - 1], a[rank - (ta ? 2 : 1)]};
   for (std::size_t i = 0; i + 2 < rank; ++i) s.batch *= y[i];
   Tensor& out = c.out();
   visit(out.type().dtype, [&](auto tag) {

@@ -315,7 +315,8 @@ Values expand_batch_norm_grad(ExpandCall& c) {
   return {narrowed(c, dx, 0), narrowed(c, dw, 1), narrowed(c, db, 2)};
 }
 
-constexpr AttributeSpec dim{"dim", AttributeKind::integer, "the dimension that adds up to one"};
+constexpr AttributeSpec softmax_dim{"dim", AttributeKind::integer,
+                                    "the dimension that adds up to one"};
 constexpr AttributeSpec over{"over", AttributeKind::integer, "how many of the last dimensions",
                              std::int64_t{1}};
 
@@ -324,28 +325,28 @@ constexpr AttributeSpec over{"over", AttributeKind::integer, "how many of the la
 constinit const Op softmax{.name = "softmax",
                            .doc = "exp(x) / sum(exp(x)) along a dimension, without overflow",
                            .operands = {{"x"}},
-                           .attributes = {dim},
+                           .attributes = {softmax_dim},
                            .infer = infer_softmax,
                            .expand = expand_softmax};
 
 constinit const Op softmax_grad{.name = "softmax_grad",
                                 .doc = "gradient of softmax from its result y",
                                 .operands = {{"dy"}, {"y"}},
-                                .attributes = {dim},
+                                .attributes = {softmax_dim},
                                 .infer = infer_softmax,
                                 .expand = expand_softmax_grad};
 
 constinit const Op log_softmax{.name = "log_softmax",
                                .doc = "the logarithm of softmax",
                                .operands = {{"x"}},
-                               .attributes = {dim},
+                               .attributes = {softmax_dim},
                                .infer = infer_softmax,
                                .expand = expand_log_softmax};
 
 constinit const Op log_softmax_grad{.name = "log_softmax_grad",
                                     .doc = "gradient of log_softmax from its result y",
                                     .operands = {{"dy"}, {"y"}},
-                                    .attributes = {dim},
+                                    .attributes = {softmax_dim},
                                     .infer = infer_softmax,
                                     .expand = expand_log_softmax_grad};
 

@@ -257,10 +257,10 @@ double pool_flops(const InferCall& c) {
 }
 
 constexpr AttributeSpec kernel{"kernel", AttributeKind::ints, "size of the window"};
-constexpr AttributeSpec stride{"stride", AttributeKind::ints,
-                               "steps of the window; its size when left out"};
-constexpr AttributeSpec padding{"padding", AttributeKind::ints,
-                                "on both sides, at most half the window; none when left out"};
+constexpr AttributeSpec pool_stride{"stride", AttributeKind::ints,
+                                    "steps of the window; its size when left out"};
+constexpr AttributeSpec pool_padding{"padding", AttributeKind::ints,
+                                     "on both sides, at most half the window; none when left out"};
 constexpr AttributeSpec ceiling{"ceil", AttributeKind::flag,
                                 "a last window may stand out at the end", false};
 constexpr AttributeSpec count_padding{"count_padding", AttributeKind::flag,
@@ -278,8 +278,8 @@ constinit const Op max_pool{
         "first of equals, a NaN wins",
     .operands = {{"x"}},
     .attributes = {kernel,
-                   stride,
-                   padding,
+                   pool_stride,
+                   pool_padding,
                    {"dilation", AttributeKind::ints,
                     "distance of the window's elements; all 1 when left out"},
                    ceiling},
@@ -300,7 +300,7 @@ constinit const Op avg_pool{
     .name = "avg_pool",
     .doc = "the mean of each window over the last dimensions",
     .operands = {{"x"}},
-    .attributes = {kernel, stride, padding, ceiling, count_padding, fixed_divisor},
+    .attributes = {kernel, pool_stride, pool_padding, ceiling, count_padding, fixed_divisor},
     .infer = infer_avg_pool,
     .kernel = run_avg_pool,
     .flops = pool_flops};
@@ -309,7 +309,7 @@ constinit const Op avg_pool_grad{
     .name = "avg_pool_grad",
     .doc = "gradient of avg_pool",
     .operands = {{"dy"}},
-    .attributes = {kernel, stride, padding, ceiling, count_padding, fixed_divisor, shape},
+    .attributes = {kernel, pool_stride, pool_padding, ceiling, count_padding, fixed_divisor, shape},
     .infer = infer_avg_pool_grad,
     .kernel = run_avg_pool_grad,
     .flops = pool_flops};

@@ -204,7 +204,7 @@ void run_running(KernelCall& c, Combine combine) {
   });
 }
 
-constexpr RecordList<OperandSpec, 12> one{{"x"}};
+constexpr RecordList<OperandSpec, 12> reduced_x{{"x"}};
 constexpr AttributeSpec keep_attribute{"keep", AttributeKind::flag, "keep them with size 1", false};
 constexpr RecordList<AttributeSpec, 12> over_dims{
     {"dims", AttributeKind::ints, "dimensions that go, ascending"}, keep_attribute};
@@ -218,7 +218,7 @@ constexpr RecordList<AttributeSpec, 12> along_one{
 constinit const Op sum{
     .name = "sum",
     .doc = "sum over dimensions, in the accumulate dtype and a tree fixed by the shape",
-    .operands = one,
+    .operands = reduced_x,
     .attributes = over_dims,
     .infer = infer_reduction,
     .kernel = run_sum,
@@ -226,7 +226,7 @@ constinit const Op sum{
 
 constinit const Op mean{.name = "mean",
                         .doc = "sum over dimensions divided by their size, rounded once",
-                        .operands = one,
+                        .operands = reduced_x,
                         .attributes = over_dims,
                         .infer = infer_mean,
                         .kernel = run_mean,
@@ -234,7 +234,7 @@ constinit const Op mean{.name = "mean",
 
 constinit const Op product{.name = "product",
                            .doc = "product over dimensions, as sum",
-                           .operands = one,
+                           .operands = reduced_x,
                            .attributes = over_dims,
                            .infer = infer_reduction,
                            .kernel = run_product,
@@ -242,7 +242,7 @@ constinit const Op product{.name = "product",
 
 constinit const Op max{.name = "max",
                        .doc = "the largest over dimensions; a NaN wins",
-                       .operands = one,
+                       .operands = reduced_x,
                        .attributes = over_dims,
                        .infer = infer_extreme,
                        .kernel = run_max,
@@ -250,7 +250,7 @@ constinit const Op max{.name = "max",
 
 constinit const Op min{.name = "min",
                        .doc = "the smallest over dimensions; a NaN wins",
-                       .operands = one,
+                       .operands = reduced_x,
                        .attributes = over_dims,
                        .infer = infer_extreme,
                        .kernel = run_min,
@@ -258,7 +258,7 @@ constinit const Op min{.name = "min",
 
 constinit const Op any{.name = "any",
                        .doc = "whether one over the dimensions is true",
-                       .operands = one,
+                       .operands = reduced_x,
                        .attributes = over_dims,
                        .infer = infer_logic,
                        .kernel = [](KernelCall& c) { run_logic(c, true); },
@@ -266,7 +266,7 @@ constinit const Op any{.name = "any",
 
 constinit const Op all_of{.name = "all",
                           .doc = "whether all over the dimensions are true",
-                          .operands = one,
+                          .operands = reduced_x,
                           .attributes = over_dims,
                           .infer = infer_logic,
                           .kernel = [](KernelCall& c) { run_logic(c, false); },
@@ -275,7 +275,7 @@ constinit const Op all_of{.name = "all",
 constinit const Op argmax{
     .name = "argmax",
     .doc = "the index of the largest along a dimension, the first of equals; a NaN wins",
-    .operands = one,
+    .operands = reduced_x,
     .attributes = over_one,
     .infer = infer_index_of,
     .kernel = [](KernelCall& c) { run_index_of(c, [](auto a, auto b) { return a > b; }); },
@@ -284,7 +284,7 @@ constinit const Op argmax{
 constinit const Op argmin{
     .name = "argmin",
     .doc = "the index of the smallest along a dimension, the first of equals; a NaN wins",
-    .operands = one,
+    .operands = reduced_x,
     .attributes = over_one,
     .infer = infer_index_of,
     .kernel = [](KernelCall& c) { run_index_of(c, [](auto a, auto b) { return a < b; }); },
@@ -293,7 +293,7 @@ constinit const Op argmin{
 constinit const Op cumsum{
     .name = "cumsum",
     .doc = "running sum along a dimension, in the accumulate dtype",
-    .operands = one,
+    .operands = reduced_x,
     .attributes = along_one,
     .infer = infer_running,
     .kernel =
@@ -303,7 +303,7 @@ constinit const Op cumsum{
 constinit const Op cumprod{
     .name = "cumprod",
     .doc = "running product along a dimension, in the accumulate dtype",
-    .operands = one,
+    .operands = reduced_x,
     .attributes = along_one,
     .infer = infer_running,
     .kernel =

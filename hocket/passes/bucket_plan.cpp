@@ -18,9 +18,10 @@ namespace {
 
 constexpr std::uint32_t none = ~std::uint32_t{0};
 
-class Planner {
+class BucketPlanner {
  public:
-  Planner(const Graph& g, const std::vector<BucketCandidate>& list, const BucketLimits& limits)
+  BucketPlanner(const Graph& g, const std::vector<BucketCandidate>& list,
+                const BucketLimits& limits)
       : g_(g),
         list_(list),
         limits_(limits),
@@ -206,7 +207,7 @@ class Planner {
 
 std::vector<PlannedBucket> plan_buckets(const Graph& g, const std::vector<BucketCandidate>& list,
                                         const BucketLimits& limits) {
-  return Planner(g, list, limits).run();
+  return BucketPlanner(g, list, limits).run();
 }
 
 }  // namespace hocket

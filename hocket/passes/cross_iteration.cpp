@@ -266,9 +266,9 @@ void agree(const Program& program, std::vector<Plan>& plans) {
 
 /// Puts every delayed share, which stand together in front of all others, in front of its own first
 /// reader.
-class Spread {
+class Placing {
  public:
-  Spread(Graph& g, const Plan& plan) : g_(g), share_(g.node_bound(), none) {
+  Placing(Graph& g, const Plan& plan) : g_(g), share_(g.node_bound(), none) {
     for (std::size_t i = 0; i < plan.shares.size(); ++i)
       if (plan.moves(i)) {
         for (NodeId n : plan.shares[i].nodes) share_[n.index] = i;
@@ -357,7 +357,7 @@ void apply(const Plan& plan) {
   std::ranges::sort(nodes, [&](NodeId a, NodeId b) { return g.before(a, b); });
   NodeId place = front(g, nodes);
   rotate(g, nodes, 1, {.before = place});
-  Spread(g, plan).run(plan);
+  Placing(g, plan).run(plan);
   // In front of everything, also of updates that stand there: those wait for them.
   std::ranges::stable_sort(starts, {}, &std::pair<std::uint32_t, NodeId>::first);
   if (starts.empty()) return;

@@ -16,9 +16,9 @@ namespace {
 using Origin = std::uint32_t;
 
 /// For every value the collective that it depends on. Where several meet, they are joined.
-class Origins {
+class ShareOrigins {
  public:
-  Origins(const Graph& g, std::span<const NodeId> collectives, ShareFrom from)
+  ShareOrigins(const Graph& g, std::span<const NodeId> collectives, ShareFrom from)
       : g_(g),
         seed_(g.node_bound()),
         origin_(g.value_bound()),
@@ -113,7 +113,7 @@ class Origins {
 /// Who belongs to which share: what depends on it, and then what serves it alone.
 class Members {
  public:
-  Members(const Graph& g, const Origins& origins)
+  Members(const Graph& g, const ShareOrigins& origins)
       : g_(g),
         lags_(g),
         member_(g.node_bound()),
@@ -194,7 +194,7 @@ class Members {
 
 std::vector<Share> find_shares(const Graph& g, std::span<const NodeId> collectives,
                                ShareFrom from) {
-  const Origins origins(g, collectives, from);
+  const ShareOrigins origins(g, collectives, from);
   const Members members(g, origins);
   std::vector<Share> shares(collectives.size() + 1);  // by set; those of none are dropped
   for (Origin i = 1; i <= collectives.size(); ++i) {
@@ -226,7 +226,7 @@ std::vector<Share> find_shares(const Graph& g, std::span<const NodeId> collectiv
 }
 
 void cut_optimizers(Graph& g, std::span<const NodeId> collectives, ShareFrom from) {
-  const Origins origins(g, collectives, from);
+  const ShareOrigins origins(g, collectives, from);
   std::vector<NodeId> optimizers;
   for (NodeId n : std::as_const(g).nodes())
     if (g[n].op->optimizes && parameter_count(g[n]) > 1) optimizers.push_back(n);

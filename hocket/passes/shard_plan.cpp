@@ -55,9 +55,9 @@ class Parties {
   std::map<std::uint32_t, std::string> reasons_;  // by who stands for the others
 };
 
-class Planner {
+class ShardPlanner {
  public:
-  Planner(Graph& g, const std::string& group)
+  ShardPlanner(Graph& g, const std::string& group)
       : g_(g),
         plan_{.group = group},
         uniform_(uniform_values(g, group)),
@@ -276,6 +276,6 @@ class Planner {
 
 }  // namespace
 
-ShardPlan plan_shards(Graph& g, const std::string& group) { return Planner(g, group).run(); }
+ShardPlan plan_shards(Graph& g, const std::string& group) { return ShardPlanner(g, group).run(); }
 
 }  // namespace hocket

@@ -47,9 +47,9 @@ void carry_out(Graph& g, const std::vector<Split>& splits) {
 
 /// For every value the collective that it comes from: of several the one started last, none where
 /// more than arithmetic by element and moving lies between.
-class Origins {
+class BucketOrigins {
  public:
-  explicit Origins(const Graph& g) : graph_(g), from_(g.value_bound()) {
+  explicit BucketOrigins(const Graph& g) : graph_(g), from_(g.value_bound()) {
     for (NodeId n : g.nodes()) {
       const Node& node = g[n];
       if (node.op->waits)
@@ -88,7 +88,7 @@ class Origins {
 
 /// The gradients by the collective that each comes from, in the order of those; none first.
 std::vector<std::pair<NodeId, Positions>> by_origin(const Graph& g, NodeId n,
-                                                    const Origins& origins) {
+                                                    const BucketOrigins& origins) {
   auto gradients = g[n].slot(gradient_slot);
   std::vector<std::pair<NodeId, Positions>> parts;
   std::unordered_map<NodeId, std::size_t> part_of;
@@ -105,7 +105,7 @@ std::vector<std::pair<NodeId, Positions>> by_origin(const Graph& g, NodeId n,
 }
 
 std::vector<Split> split_by_bucket(const Graph& g) {
-  const Origins origins(g);
+  const BucketOrigins origins(g);
   std::vector<Split> splits;
   for (NodeId n : optimizers(g)) {
     auto parts = by_origin(g, n, origins);

@@ -34,9 +34,9 @@ std::optional<Axes> axes_of(const World& world, std::string_view group) {
 /// so that neighbours in one group have neighbours in the other one.
 enum class Relation : std::uint8_t { covers, apart, mixed };
 
-class Spread {
+class Uniformity {
  public:
-  Spread(const Graph& g, std::string_view group)
+  Uniformity(const Graph& g, std::string_view group)
       : g_(g),
         group_(group),
         axes_(axes_of(g.world(), group)),
@@ -133,7 +133,7 @@ class Spread {
 }  // namespace
 
 std::vector<bool> uniform_values(const Graph& g, std::string_view group) {
-  return Spread(g, group).run();
+  return Uniformity(g, group).run();
 }
 
 }  // namespace hocket

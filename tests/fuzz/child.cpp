@@ -18,10 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 [[noreturn]] void be_child(const std::function<int()>& work, const ChildLimits& limits) {
   if (limits.bytes > 0 && !sanitized()) {
     rlimit limit{limits.bytes, limits.bytes};
@@ -36,6 +32,10 @@ double seconds_since(Clock::time_point start) {
 }  // namespace
 
 bool sanitized() { return std::string_view(HOCKET_FUZZ_SANITIZE) != ""; }
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 ChildEnd run_child(const std::function<int()>& work, const ChildLimits& limits) {
   std::fflush(nullptr);

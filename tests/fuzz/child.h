@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,8 @@ struct ChildEnd {
   double seconds = 0;
   std::size_t peak_bytes = 0;
 };
+
+double seconds_since(std::chrono::steady_clock::time_point start);
 
 /// The exit code of the child is what `work` returns.
 ChildEnd run_child(const std::function<int()>& work, const ChildLimits& limits);

@@ -98,14 +98,14 @@ std::vector<Case> matmuls(const std::string& dtype) {
 }
 
 /// A convolution by its window; sizes of the other tensors follow.
-struct Window {
+struct ConvWindow {
   std::int64_t batch, groups, in, out;  // channels in all
   Ints size, kernel, stride = {}, padding = {}, dilation = {}, output_padding = {};
   bool transposed = false;
 };
 
-std::vector<Window> windows() {
-  std::vector<Window> list{
+std::vector<ConvWindow> windows() {
+  std::vector<ConvWindow> list{
       {2, 1, 4, 6, {11}, {3}},
       {2, 1, 17, 33, {9, 12}, {3, 3}, {}, {1, 1}},
       {2, 1, 16, 32, {14, 14}, {3, 3}, {2, 2}},
@@ -134,7 +134,7 @@ std::vector<Window> windows() {
   return list;
 }
 
-std::string text(const Window& w, bool gradient) {
+std::string text(const ConvWindow& w, bool gradient) {
   std::string out;
   auto add = [&](const std::string& item) { out += (out.empty() ? "" : ", ") + item; };
   if (!w.stride.empty()) add("stride=" + dims_text(w.stride));
@@ -149,7 +149,7 @@ std::string text(const Window& w, bool gradient) {
 /// The convolution itself and, where it is not transposed, both gradients.
 std::vector<Case> convolutions(const std::string& dtype) {
   std::vector<Case> cases;
-  for (const Window& w : windows()) {
+  for (const ConvWindow& w : windows()) {
     auto of = [](const Ints& list, std::size_t i, std::int64_t missing) {
       return list.empty() ? missing : list[i];
     };

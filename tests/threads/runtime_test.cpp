@@ -17,7 +17,7 @@ namespace {
 
 using Inputs = std::vector<std::vector<Tensor>>;
 
-Program read(std::string_view text) { return parse(text, ops::all()); }
+Program read_program(std::string_view text) { return parse(text, ops::all()); }
 
 Tensor floats(std::initializer_list<float> values) {
   Tensor t(Type{DType::f32, false, {static_cast<std::int64_t>(values.size())}});
@@ -79,7 +79,7 @@ Inputs step_inputs() {
 }
 
 TEST(Runtime, AStepWithABackend) {
-  Program program = read(step_text);
+  Program program = read_program(step_text);
   Ranks ranks(program, {.backend = [] { return std::make_unique<Library>(); }});
   EXPECT_EQ(difference(ranks.step(program, step_inputs()), interpret(program, step_inputs())), "");
   EXPECT_TRUE(ranks.numerics().starts_with("library: "));
@@ -87,7 +87,7 @@ TEST(Runtime, AStepWithABackend) {
 
 /// The operands that are given are never written to, although results may take dead bytes.
 TEST(Runtime, InputsStayAsTheyAre) {
-  Program program = read(step_text);
+  Program program = read_program(step_text);
   Inputs inputs = step_inputs();
   Ranks ranks(program, {});
   for (int k = 0; k < 3; ++k) (void)ranks.step(program, inputs);
@@ -96,7 +96,7 @@ TEST(Runtime, InputsStayAsTheyAre) {
 }
 
 TEST(Runtime, MembersOfSeveralDtypes) {
-  Program program = read(R"(mesh(dp=2)
+  Program program = read_program(R"(mesh(dp=2)
 graph step(%a: f32[3], %b: i32[2], %c: f32[1]) {
   %x: pending f32[3], %y: pending i32[2], %z: pending f32[1] = all_reduce(%a, %b, %c) {group="dp"}
   %p: f32[3], %q: i32[2], %r: f32[1] = wait(%x, %y, %z)
@@ -111,7 +111,7 @@ graph step(%a: f32[3], %b: i32[2], %c: f32[1]) {
 }
 
 TEST(Runtime, RowsWithoutElements) {
-  Program program = read(R"(mesh(dp=2)
+  Program program = read_program(R"(mesh(dp=2)
 graph a on [0] (%x: f32[4,0], %y: f32[3,2,0]) {
   %h: pending f32[4,0] = all_to_all(%x) {group="dp", channel=0}
   %i: pending f32[2,2,0] = all_to_all(%y) {group="dp", send=[1,2], receive=[1,1], channel=1}
@@ -134,7 +134,7 @@ graph b on [1] (%x: f32[4,0], %y: f32[3,2,0]) {
 }
 
 TEST(Runtime, CopiesOfAProgramForOneRank) {
-  Program program = read(R"(graph step(%x: f32[2]) {
+  Program program = read_program(R"(graph step(%x: f32[2]) {
   %h: pending f32[2] = all_reduce(%x) {group="world"}
   %r: i64[] = rank {group="world"}
   %s: f32[2] = wait(%h)
@@ -151,7 +151,7 @@ TEST(Runtime, CopiesOfAProgramForOneRank) {
 TEST(Runtime, ReleasesDeadValues) {
   std::string text = "graph step(%x: f32[1000]) {\n  %v0: f32[1000] = neg(%x)\n";
   for (int i = 1; i < 50; ++i) text += fmt::format("  %v{}: f32[1000] = neg(%v{})\n", i, i - 1);
-  Program program = read(text + "  return %v49\n}");
+  Program program = read_program(text + "  return %v49\n}");
   Inputs inputs{{Tensor(Type{DType::f32, false, {1000}})}};
   std::ranges::fill(inputs[0][0].bytes(), std::byte{0});
   Ranks ranks(program, {});
@@ -160,7 +160,7 @@ TEST(Runtime, ReleasesDeadValues) {
 }
 
 std::string failure(std::string_view text, const Inputs& inputs, RanksOptions options = {}) {
-  Program program = read(text);
+  Program program = read_program(text);
   Ranks ranks(program, options);
   std::string message = "none";
   for (int k = 0; k < 2; ++k) try {
@@ -236,7 +236,7 @@ graph step(%x: f32[4], %i: i64[1]) {
 }
 
 TEST(Runtime, InputsThatDoNotFitAreTheUsersToFix) {
-  Program program = read(step_text);
+  Program program = read_program(step_text);
   Ranks ranks(program, {});
   Inputs inputs = step_inputs();
   inputs[1][1] = floats({1});
@@ -245,7 +245,7 @@ TEST(Runtime, InputsThatDoNotFitAreTheUsersToFix) {
 }
 
 TEST(Runtime, TraceHasEveryLane) {
-  Program program = read(step_text);
+  Program program = read_program(step_text);
   Ranks ranks(program, {.link = comm::Link{1e9, 1e-4}, .trace = true});
   for (int k = 0; k < 3; ++k) (void)ranks.step(program, step_inputs());
   Trace trace = ranks.trace();
@@ -271,7 +271,7 @@ TEST(Runtime, TraceHasEveryLane) {
 }
 
 TEST(Runtime, ACollectiveOfTwoDtypesPaysLatencyOnce) {
-  Program program = read(R"(mesh(dp=2)
+  Program program = read_program(R"(mesh(dp=2)
 graph step(%a: f32[2], %b: f32[2]) {
   %c: f64[2] = cast(%b) {dtype=f64}
   %h: pending f32[2], %i: pending f64[2] = all_reduce(%a, %c) {group="dp"}
@@ -284,7 +284,7 @@ graph step(%a: f32[2], %b: f32[2]) {
 }
 
 TEST(Runtime, ACollectiveCanBeTheFirstReader) {
-  Program program = read(R"(mesh(dp=2)
+  Program program = read_program(R"(mesh(dp=2)
 graph step(%a: f32[2], %b: f32[2]) {
   %h: pending f32[2] = all_reduce(%a) {group="dp"}
   %s: f32[2] = wait(%h)

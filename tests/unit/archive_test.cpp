@@ -15,7 +15,7 @@ using testing::make_zip;
 using testing::message_of;
 using testing::ZipEntry;
 
-std::string refusal(const std::string& bytes) {
+std::string archive_refusal(const std::string& bytes) {
   return message_of([&] { Archive::parse(bytes, "a.zip"); });
 }
 std::string read_refusal(const std::string& bytes, std::uint64_t limit = 1 << 20) {
@@ -71,27 +71,27 @@ TEST(Archive, ReadsWhatIsTrulyCompressed) {
 }
 
 TEST(Archive, RefusesWhatIsNoArchive) {
-  EXPECT_EQ(refusal(""), "a.zip: empty, wanted a zip archive");
-  EXPECT_EQ(refusal("hello world, this is no archive at all"),
+  EXPECT_EQ(archive_refusal(""), "a.zip: empty, wanted a zip archive");
+  EXPECT_EQ(archive_refusal("hello world, this is no archive at all"),
             "a.zip: cannot be read as a zip archive: not a zip archive");
   std::string whole = make_zip({{"a", "content"}, {"b", "more", 8}});
-  EXPECT_EQ(refusal(whole), "");
+  EXPECT_EQ(archive_refusal(whole), "");
   for (std::size_t size = 0; size < whole.size(); ++size)
-    EXPECT_NE(refusal(whole.substr(0, size)), "") << size;
+    EXPECT_NE(archive_refusal(whole.substr(0, size)), "") << size;
 }
 
 TEST(Archive, RefusesNamesThatAreUsedTwiceOrLeadOutside) {
-  EXPECT_NE(refusal(make_zip({{"x", "1"}, {"x", "2"}})), "");
+  EXPECT_NE(archive_refusal(make_zip({{"x", "1"}, {"x", "2"}})), "");
   for (const char* name : {"/etc/passwd", "../x", "a/../../x", "a/..", ".."})
-    EXPECT_EQ(refusal(make_zip({{name, ""}})),
+    EXPECT_EQ(archive_refusal(make_zip({{name, ""}})),
               "a.zip: entry '" + std::string(name) + "': wanted a name within the archive");
-  EXPECT_EQ(refusal(make_zip({{"a\\b", ""}})),
+  EXPECT_EQ(archive_refusal(make_zip({{"a\\b", ""}})),
             "a.zip: entry 'a\\\\b': wanted a name within the archive");
-  EXPECT_NE(refusal(make_zip({{"", "1"}})), "");
+  EXPECT_NE(archive_refusal(make_zip({{"", "1"}})), "");
 }
 
 TEST(Archive, RefusesEncryptedEntries) {
-  EXPECT_EQ(refusal(make_zip({{"x", "1", 0, 1}})), "a.zip: entry 'x' is encrypted");
+  EXPECT_EQ(archive_refusal(make_zip({{"x", "1", 0, 1}})), "a.zip: entry 'x' is encrypted");
 }
 
 TEST(Archive, RefusesBombs) {
@@ -99,7 +99,7 @@ TEST(Archive, RefusesBombs) {
   std::vector<ZipEntry> entries;
   for (int i = 0; i < 40; ++i)
     entries.push_back({.name = std::to_string(i), .content = "x", .method = 8, .size = 0xfffffffe});
-  EXPECT_EQ(refusal(make_zip(entries)).substr(0, 21), "a.zip: expands from 3");
+  EXPECT_EQ(archive_refusal(make_zip(entries)).substr(0, 21), "a.zip: expands from 3");
   EXPECT_EQ(read_refusal(make_zip({{"x", "12345"}}), 4), "a.zip: x: 5 bytes, wanted at most 4");
   // Many entries over the same bytes.
   std::vector<ZipEntry> same{{.name = "x", .content = std::string(1 << 16, '\0')}};
@@ -109,7 +109,7 @@ TEST(Archive, RefusesBombs) {
                     .size = 1 << 16,
                     .packed_size = 1 << 16,
                     .offset = 0});
-  EXPECT_NE(refusal(make_zip(same)), "");
+  EXPECT_NE(archive_refusal(make_zip(same)), "");
 }
 
 TEST(Archive, RefusesContentThatIsNotWhatTheDirectorySays) {

@@ -27,11 +27,11 @@ std::string node(const std::string& fields) {
   return R"({"name":"n","op":"call_function","target":"aten.t",)" + fields + "}";
 }
 std::string call(const std::string& args) { return node("\"args\":[" + args + "]"); }
-std::string refusal(const std::string& text) {
+std::string capture_refusal(const std::string& text) {
   return message_of([&] { read_capture(text, "g.json"); });
 }
 std::string node_refusal(const std::string& fields) {
-  return refusal(with_header(x + "," + node(fields) + "," + output));
+  return capture_refusal(with_header(x + "," + node(fields) + "," + output));
 }
 
 TEST(Capture, ReadsEveryKindOfNodeAndValue) {
@@ -101,35 +101,37 @@ TEST(Capture, OutputsInADictGetNames) {
 }
 
 TEST(Capture, RefusesWhatIsNoCapture) {
-  EXPECT_EQ(refusal("[]"), "g.json: a list, wanted an object");
-  EXPECT_EQ(refusal("{}"), "g.json: no key 'format'");
-  EXPECT_EQ(refusal(R"({"format":"onnx"})"), "g.json: format 'onnx', wanted 'fx-capture'");
-  EXPECT_EQ(refusal(R"({"format":"fx-capture","version":2})"), "g.json: version 2, wanted 1");
-  EXPECT_EQ(refusal(R"({"format":"fx-capture","version":1,"world_size":0})"),
+  EXPECT_EQ(capture_refusal("[]"), "g.json: a list, wanted an object");
+  EXPECT_EQ(capture_refusal("{}"), "g.json: no key 'format'");
+  EXPECT_EQ(capture_refusal(R"({"format":"onnx"})"), "g.json: format 'onnx', wanted 'fx-capture'");
+  EXPECT_EQ(capture_refusal(R"({"format":"fx-capture","version":2})"),
+            "g.json: version 2, wanted 1");
+  EXPECT_EQ(capture_refusal(R"({"format":"fx-capture","version":1,"world_size":0})"),
             "g.json: world_size 0, wanted 1 to 1048576");
-  EXPECT_EQ(refusal(R"({"format":"fx-capture","version":1,"world_size":9999999})"),
+  EXPECT_EQ(capture_refusal(R"({"format":"fx-capture","version":1,"world_size":9999999})"),
             "g.json: world_size 9999999, wanted 1 to 1048576");
-  EXPECT_EQ(refusal(R"({"format":"fx-capture","version":1,"world_size":2,"nodes":{}})"),
+  EXPECT_EQ(capture_refusal(R"({"format":"fx-capture","version":1,"world_size":2,"nodes":{}})"),
             "g.json: nodes: an object, wanted a list");
-  EXPECT_EQ(refusal(with_header("")), "g.json: nodes: no output at the end");
-  EXPECT_EQ(refusal(with_header(x)), "g.json: nodes: no output at the end");
-  EXPECT_EQ(refusal(with_header(output + "," + x)), "g.json: nodes[1]: a node behind the output");
-  EXPECT_EQ(refusal(with_header(x + "," + x + "," + output)),
+  EXPECT_EQ(capture_refusal(with_header("")), "g.json: nodes: no output at the end");
+  EXPECT_EQ(capture_refusal(with_header(x)), "g.json: nodes: no output at the end");
+  EXPECT_EQ(capture_refusal(with_header(output + "," + x)),
+            "g.json: nodes[1]: a node behind the output");
+  EXPECT_EQ(capture_refusal(with_header(x + "," + x + "," + output)),
             "g.json: nodes[1]: a second node 'x'");
-  EXPECT_EQ(refusal(with_header(output, R"("groups":{"g":[[0,2]]},)")),
+  EXPECT_EQ(capture_refusal(with_header(output, R"("groups":{"g":[[0,2]]},)")),
             "g.json: groups.g[0][1]: rank 2, wanted 0 to 1");
   std::string whole = with_header(x + "," + output);
   for (std::size_t size = 0; size < whole.size(); ++size)
-    EXPECT_NE(refusal(whole.substr(0, size)), "") << size;
+    EXPECT_NE(capture_refusal(whole.substr(0, size)), "") << size;
 }
 
 TEST(Capture, RefusesReferencesThatLeadNowhereOrAhead) {
-  EXPECT_EQ(refusal(with_header(x + "," + call(R"({"node":"z"})") + "," + output)),
+  EXPECT_EQ(capture_refusal(with_header(x + "," + call(R"({"node":"z"})") + "," + output)),
             "g.json: nodes[1].args[0].node: node 'n': reads 'z', but no node has that name");
-  EXPECT_EQ(refusal(with_header(call(R"([{"node":"x"}])") + "," + x + "," + output)),
+  EXPECT_EQ(capture_refusal(with_header(call(R"([{"node":"x"}])") + "," + x + "," + output)),
             "g.json: nodes[0].args[0][0].node: node 'n': reads 'x', which stands later: wanted "
             "nodes in execution order");
-  EXPECT_EQ(refusal(with_header(call(R"({"node":"n"})") + "," + output)),
+  EXPECT_EQ(capture_refusal(with_header(call(R"({"node":"n"})") + "," + output)),
             "g.json: nodes[0].args[0].node: node 'n': reads 'n', which stands later: wanted nodes "
             "in execution order");
 }
@@ -156,20 +158,21 @@ TEST(Capture, RefusesNodesByName) {
   EXPECT_EQ(node_refusal(R"("args":[99999999999999999999])"),
             "g.json: byte 281: number '99999999999999999999' does not fit into 64 bits");
   EXPECT_EQ(node_refusal(R"("args":{})"), "g.json: nodes[1].args: an object, wanted a list");
-  EXPECT_EQ(refusal(with_header(R"({"name":"m","op":"call_module","target":"l","args":[]})")),
-            "g.json: nodes[0]: node 'm': a call of a module, whose code is not in the file; wanted "
-            "functions only, as make_fx writes them");
-  EXPECT_EQ(refusal(with_header(R"({"name":"m","op":"call_method","args":[]})")),
+  EXPECT_EQ(
+      capture_refusal(with_header(R"({"name":"m","op":"call_module","target":"l","args":[]})")),
+      "g.json: nodes[0]: node 'm': a call of a module, whose code is not in the file; wanted "
+      "functions only, as make_fx writes them");
+  EXPECT_EQ(capture_refusal(with_header(R"({"name":"m","op":"call_method","args":[]})")),
             "g.json: nodes[0]: node 'm': op 'call_method', wanted placeholder, get_attr, "
             "call_function or output");
-  EXPECT_EQ(refusal(with_header(R"({"name":"p","op":"placeholder","kind":"input"})")),
+  EXPECT_EQ(capture_refusal(with_header(R"({"name":"p","op":"placeholder","kind":"input"})")),
             "g.json: nodes[0]: node 'p': no dtype and shape in its meta, wanted a tensor");
-  EXPECT_EQ(refusal(with_header(R"({"name":"p","op":"placeholder","kind":"weight"})")),
+  EXPECT_EQ(capture_refusal(with_header(R"({"name":"p","op":"placeholder","kind":"weight"})")),
             "g.json: nodes[0]: node 'p': kind 'weight', wanted parameter, buffer, optimizer_state "
             "or input");
-  EXPECT_EQ(refusal(with_header(R"({"name":"","op":"output","args":[]})")),
+  EXPECT_EQ(capture_refusal(with_header(R"({"name":"","op":"output","args":[]})")),
             "g.json: nodes[0]: a name that is empty");
-  EXPECT_EQ(refusal(with_header(
+  EXPECT_EQ(capture_refusal(with_header(
                 R"({"name":"c","op":"get_attr","target":"t","meta":{"dtype":"int8","shape":[1]}},
                    {"name":"d","op":"get_attr","target":"t","meta":{"dtype":"int8","shape":[]}},)" +
                     output,

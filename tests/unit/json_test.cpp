@@ -16,7 +16,7 @@ namespace {
 using testing::message_of;
 
 JsonDocument parsed(std::string_view text) { return JsonDocument::parse(text, "t.json"); }
-std::string refusal(std::string_view text) {
+std::string json_refusal(std::string_view text) {
   return message_of([&] { parsed(text); });
 }
 
@@ -100,21 +100,21 @@ TEST(Json, WhatIsNoJsonIsRefusedWithItsPlace) {
       {std::string("[\0]", 3), "byte 1: found '\\x00', wanted a value"},
       {"[1]\xff", "byte 3: found 0xff, wanted the end"},
   };
-  for (const auto& [text, wanted] : cases) EXPECT_EQ(refusal(text), "t.json: " + wanted);
+  for (const auto& [text, wanted] : cases) EXPECT_EQ(json_refusal(text), "t.json: " + wanted);
 }
 
 TEST(Json, DepthAndKeys) {
   std::string deep(max_json_depth, '['), close(max_json_depth, ']');
-  EXPECT_EQ(refusal(deep + close), "");
-  EXPECT_EQ(refusal("[" + deep + close + "]"), "t.json: byte 128: nested deeper than 128");
-  EXPECT_EQ(refusal(std::string(5'000'000, '[')), "t.json: byte 128: nested deeper than 128");
-  EXPECT_EQ(refusal(R"({"x": [{"a": 1, "b": {}, "a": 2}]})"),
+  EXPECT_EQ(json_refusal(deep + close), "");
+  EXPECT_EQ(json_refusal("[" + deep + close + "]"), "t.json: byte 128: nested deeper than 128");
+  EXPECT_EQ(json_refusal(std::string(5'000'000, '[')), "t.json: byte 128: nested deeper than 128");
+  EXPECT_EQ(json_refusal(R"({"x": [{"a": 1, "b": {}, "a": 2}]})"),
             "t.json: x[0]: key 'a' stands there twice");
   std::string many = "{";
   for (int i = 0; i < 20; ++i) many += "\"k" + std::to_string(i) + "\": 0, ";
-  EXPECT_EQ(refusal(many + "\"k20\": 0}"), "");
-  EXPECT_EQ(refusal(many + "\"k7\": 0}"), "t.json: key 'k7' stands there twice");
-  EXPECT_EQ(refusal(R"({"a\n\u0001": 0, "a\u000a\u0001": 0})"),
+  EXPECT_EQ(json_refusal(many + "\"k20\": 0}"), "");
+  EXPECT_EQ(json_refusal(many + "\"k7\": 0}"), "t.json: key 'k7' stands there twice");
+  EXPECT_EQ(json_refusal(R"({"a\n\u0001": 0, "a\u000a\u0001": 0})"),
             "t.json: key 'a\\n\\x01' stands there twice");
 }
 

@@ -34,11 +34,11 @@ std::string with(const std::string& from, const std::string& to, std::string tex
   if (at != std::string::npos) text.replace(at, from.size(), to);
   return text;
 }
-std::string refusal(const std::string& text) {
+std::string pt2_refusal(const std::string& text) {
   return message_of([&] { read(text); });
 }
-std::string refusal(const std::string& from, const std::string& to) {
-  return refusal(with(from, to));
+std::string pt2_refusal(const std::string& from, const std::string& to) {
+  return pt2_refusal(with(from, to));
 }
 
 TEST(Pt2, ReadsInputsAndTheirValues) {
@@ -127,87 +127,87 @@ TEST(Pt2, ReadsOutputsAndMutations) {
 }
 
 TEST(Pt2, RefusesOtherArchives) {
-  EXPECT_EQ(refusal("=== a\nb"),
+  EXPECT_EQ(pt2_refusal("=== a\nb"),
             "m.pt2: no entry models/NAME.json, wanted an archive of torch.export.save (PyTorch 2.8 "
             "or later)");
-  EXPECT_EQ(refusal(small() + "\n=== m/models/other.json\n{}"),
+  EXPECT_EQ(pt2_refusal(small() + "\n=== m/models/other.json\n{}"),
             "m.pt2: two models, 'm/models/net.json' and 'm/models/other.json', wanted one");
-  EXPECT_EQ(refusal("\nlittle\n", "\nbig\n"), "m.pt2: byte order 'big', wanted 'little'");
-  EXPECT_EQ(refusal("m/byteorder", "m/order"), "m.pt2: no entry 'm/byteorder'");
-  EXPECT_EQ(refusal(R"("major":8)", R"("major":7)"),
+  EXPECT_EQ(pt2_refusal("\nlittle\n", "\nbig\n"), "m.pt2: byte order 'big', wanted 'little'");
+  EXPECT_EQ(pt2_refusal("m/byteorder", "m/order"), "m.pt2: no entry 'm/byteorder'");
+  EXPECT_EQ(pt2_refusal(R"("major":8)", R"("major":7)"),
             "m.pt2: m/models/net.json: schema version 7, wanted 8");
-  EXPECT_EQ(refusal("{\"graph_module\"", "{\"graph\""),
+  EXPECT_EQ(pt2_refusal("{\"graph_module\"", "{\"graph\""),
             "m.pt2: m/models/net.json: no key 'graph_module'");
-  EXPECT_EQ(refusal("{\"graph_module\"", "{"),
+  EXPECT_EQ(pt2_refusal("{\"graph_module\"", "{"),
             "m.pt2: m/models/net.json: byte 1: found ':', wanted a key in quotes");
-  EXPECT_EQ(refusal("=== models/m.json\n{}\n=== byteorder\nlittle"),
+  EXPECT_EQ(pt2_refusal("=== models/m.json\n{}\n=== byteorder\nlittle"),
             "m.pt2: models/m.json: no key 'graph_module'");
-  EXPECT_EQ(refusal(small() + "\n=== m/data/weights/b_config.json\n{}"),
+  EXPECT_EQ(pt2_refusal(small() + "\n=== m/data/weights/b_config.json\n{}"),
             "m.pt2: m/data/weights/b_config.json: a second table besides "
             "'m/data/weights/net_weights_config.json'");
 }
 
 TEST(Pt2, RefusesWeightsThatDoNotFit) {
   const std::string table = "m.pt2: m/data/weights/net_weights_config.json: ";
-  EXPECT_EQ(refusal(R"("use_pickle":false)", R"("use_pickle":true)"),
+  EXPECT_EQ(pt2_refusal(R"("use_pickle":false)", R"("use_pickle":true)"),
             table + "config.w: saved with pickle, which is code; wanted a plain tensor");
-  EXPECT_EQ(refusal(R"("path_name":"weight_1")", R"("path_name":"../weight")"),
+  EXPECT_EQ(pt2_refusal(R"("path_name":"weight_1")", R"("path_name":"../weight")"),
             table + "config.m: no entry 'm/data/weights/../weight' in the archive");
-  EXPECT_EQ(refusal("EEEEFFFF", "EEEEFFF"),
+  EXPECT_EQ(pt2_refusal("EEEEFFFF", "EEEEFFF"),
             "m.pt2: m/data/weights/weight_0: 23 bytes, wanted at least 24 for f32[2]");
-  EXPECT_EQ(refusal(R"("tied":{)", R"("tied2":{)"), "m.pt2: data: no tensor 'tied'");
-  EXPECT_EQ(refusal(R"("storage_offset":{"as_int":4})", R"("storage_offset":{"as_int":3})"),
+  EXPECT_EQ(pt2_refusal(R"("tied":{)", R"("tied2":{)"), "m.pt2: data: no tensor 'tied'");
+  EXPECT_EQ(pt2_refusal(R"("storage_offset":{"as_int":4})", R"("storage_offset":{"as_int":3})"),
             "m.pt2: m/models/net.json: graph_module.signature.input_specs[2].parameter.arg: shares "
             "some bytes with 'p_w', wanted all or none");
-  EXPECT_EQ(refusal(R"("storage_offset":{"as_int":4})", R"("storage_offset":{"as_int":-1})"),
+  EXPECT_EQ(pt2_refusal(R"("storage_offset":{"as_int":4})", R"("storage_offset":{"as_int":-1})"),
             table + "config.v.tensor_meta: storage_offset -1, wanted 0 or more");
-  EXPECT_EQ(refusal(R"("storage_offset":{"as_int":4})",
-                    R"("storage_offset":{"as_int":9223372036854775807})"),
+  EXPECT_EQ(pt2_refusal(R"("storage_offset":{"as_int":4})",
+                        R"("storage_offset":{"as_int":9223372036854775807})"),
             table + "config.v: strides that lead beyond all memory");
-  EXPECT_EQ(refusal(R"("strides":[{"as_int":1},{"as_int":2}])",
-                    R"("strides":[{"as_int":9223372036854775807},{"as_int":2}])"),
+  EXPECT_EQ(pt2_refusal(R"("strides":[{"as_int":1},{"as_int":2}])",
+                        R"("strides":[{"as_int":9223372036854775807},{"as_int":2}])"),
             table + "config.w: strides that lead beyond all memory");
-  EXPECT_EQ(refusal(R"("strides":[{"as_int":1},{"as_int":2}])",
-                    R"("strides":[{"as_int":-1},{"as_int":2}])"),
+  EXPECT_EQ(pt2_refusal(R"("strides":[{"as_int":1},{"as_int":2}])",
+                        R"("strides":[{"as_int":-1},{"as_int":2}])"),
             table + "config.w.tensor_meta.strides[0]: -1, wanted 0 or more");
-  EXPECT_EQ(refusal(R"("strides":[{"as_int":1},{"as_int":2}])", R"("strides":[])"),
+  EXPECT_EQ(pt2_refusal(R"("strides":[{"as_int":1},{"as_int":2}])", R"("strides":[])"),
             table + "config.w.tensor_meta.strides: 0 strides, wanted 2");
-  EXPECT_EQ(refusal(with(std::string("\n\0\1\n", 4), std::string("\n\0\2\n", 4))),
+  EXPECT_EQ(pt2_refusal(with(std::string("\n\0\1\n", 4), std::string("\n\0\2\n", 4))),
             "m.pt2: m/data/constants/tensor_0: a bool of 2, wanted 0 or 1");
   // A stride of 0 over very many elements, in both places.
   std::string huge = R"("b_m":{"dtype":5,"sizes":[{"as_int":1000000000}])";
   std::string text = with(R"("b_m":{"dtype":5,"sizes":[{"as_int":2}])", huge);
-  EXPECT_EQ(refusal(text),
+  EXPECT_EQ(pt2_refusal(text),
             "m.pt2: m/models/net.json: graph_module.signature.input_specs[3].buffer.arg: "
             "i64[1000000000], but 'm' is saved as i64[2]");
   text = with(
       R"({"dtype":5,"sizes":[{"as_int":2}],"requires_grad":false,"device":{"type":"cpu","index":null},"strides":[{"as_int":0}])",
       R"({"dtype":5,"sizes":[{"as_int":1000000000}],"strides":[{"as_int":0}])", text);
-  EXPECT_EQ(refusal(text),
+  EXPECT_EQ(pt2_refusal(text),
             "m.pt2: m/data/weights/weight_1: 8 bytes for i64[1000000000]: tensors far larger than "
             "the archive");
 }
 
 TEST(Pt2, RefusesTypesThatHocketDoesNotHave) {
   const std::string values = "m.pt2: m/models/net.json: graph_module.graph.tensor_values.";
-  EXPECT_EQ(refusal(R"("add":{"dtype":7)", R"("add":{"dtype":10)"),
+  EXPECT_EQ(pt2_refusal(R"("add":{"dtype":7)", R"("add":{"dtype":10)"),
             values +
                 "add.dtype: dtype 10 (complex64), wanted float64, float32, bfloat16, float16, "
                 "int64, int32, int16, int8, uint8 or bool");
-  EXPECT_EQ(refusal(R"("add":{"dtype":7)", R"("add":{"dtype":99)"),
+  EXPECT_EQ(pt2_refusal(R"("add":{"dtype":7)", R"("add":{"dtype":99)"),
             values + "add.dtype: unknown dtype 99");
-  EXPECT_EQ(refusal(R"("add":{"dtype":7,"sizes":[{"as_int":2})",
-                    R"("add":{"dtype":7,"sizes":[{"as_expr":{"expr_str":"s0","hint":null}})"),
+  EXPECT_EQ(pt2_refusal(R"("add":{"dtype":7,"sizes":[{"as_int":2})",
+                        R"("add":{"dtype":7,"sizes":[{"as_expr":{"expr_str":"s0","hint":null}})"),
             values +
                 "add.sizes[0]: size 's0' varies, wanted static shapes (export without "
                 "dynamic_shapes)");
   EXPECT_EQ(
-      refusal(R"("add":{"dtype":7,"sizes":[{"as_int":2})",
-              R"("add":{"dtype":7,"sizes":[{"as_int":-2})"),
+      pt2_refusal(R"("add":{"dtype":7,"sizes":[{"as_int":2})",
+                  R"("add":{"dtype":7,"sizes":[{"as_int":-2})"),
       values + "add.sizes: shape [-2,2], wanted sizes of 0 or more and a product within bounds");
-  EXPECT_EQ(refusal(R"("layout":7)", R"("layout":1)"),
+  EXPECT_EQ(pt2_refusal(R"("layout":7)", R"("layout":1)"),
             values + "p_w.layout: layout 1, wanted 7 (strided)");
-  EXPECT_EQ(refusal(R"("as_scalar_type":13)", R"("as_scalar_type":29)").find("float8_e4m3fn") !=
+  EXPECT_EQ(pt2_refusal(R"("as_scalar_type":13)", R"("as_scalar_type":29)").find("float8_e4m3fn") !=
                 std::string::npos,
             true);
 }
@@ -215,53 +215,54 @@ TEST(Pt2, RefusesTypesThatHocketDoesNotHave) {
 TEST(Pt2, RefusesGraphsThatAreNotSound) {
   const std::string graph = "m.pt2: m/models/net.json: graph_module.graph.";
   const std::string signature = "m.pt2: m/models/net.json: graph_module.signature.";
-  EXPECT_EQ(refusal(R"("other","arg":{"as_tensor":{"name":"p_w"}})",
-                    R"("other","arg":{"as_tensor":{"name":"y"}})"),
+  EXPECT_EQ(pt2_refusal(R"("other","arg":{"as_tensor":{"name":"p_w"}})",
+                        R"("other","arg":{"as_tensor":{"name":"y"}})"),
             graph +
                 "nodes[0].inputs[1].arg.as_tensor: reads 'y', which stands later: wanted nodes "
                 "in execution order");
-  EXPECT_EQ(refusal(R"("other","arg":{"as_tensor":{"name":"p_w"}})",
-                    R"("other","arg":{"as_tensor":{"name":"z"}})"),
+  EXPECT_EQ(pt2_refusal(R"("other","arg":{"as_tensor":{"name":"p_w"}})",
+                        R"("other","arg":{"as_tensor":{"name":"z"}})"),
             graph + "nodes[0].inputs[1].arg.as_tensor: reads 'z', but there is no such value");
-  EXPECT_EQ(refusal(R"("outputs":[{"as_tensor":{"name":"add"}}])",
-                    R"("outputs":[{"as_tensor":{"name":"x"}}])"),
+  EXPECT_EQ(pt2_refusal(R"("outputs":[{"as_tensor":{"name":"add"}}])",
+                        R"("outputs":[{"as_tensor":{"name":"x"}}])"),
             graph + "nodes[0].outputs[0].as_tensor: a second value 'x'");
-  EXPECT_EQ(refusal(R"("outputs":[{"as_tensor":{"name":"add"}}])",
-                    R"("outputs":[{"as_tensor":{"name":"q"}}])"),
+  EXPECT_EQ(pt2_refusal(R"("outputs":[{"as_tensor":{"name":"add"}}])",
+                        R"("outputs":[{"as_tensor":{"name":"q"}}])"),
             graph + "nodes[0].outputs[0].as_tensor: 'q' is not in tensor_values");
-  EXPECT_EQ(refusal(R"("outputs":[{"as_tensor":{"name":"add"}}])",
-                    R"("outputs":[{"as_sym_int":{"as_name":"s0"}}])"),
+  EXPECT_EQ(pt2_refusal(R"("outputs":[{"as_tensor":{"name":"add"}}])",
+                        R"("outputs":[{"as_sym_int":{"as_name":"s0"}}])"),
             graph +
                 "nodes[0].outputs[0]: a result that is a size, wanted static shapes (export "
                 "without dynamic_shapes)");
-  EXPECT_EQ(refusal(R"("name":"split"})", R"("name":"add"})"),
+  EXPECT_EQ(pt2_refusal(R"("name":"split"})", R"("name":"add"})"),
             graph + "nodes[1]: a second node 'add'");
-  EXPECT_EQ(refusal(R"("as_sym_int":{"as_int":3})", R"("as_sym_int":{"as_name":"s1"})"),
+  EXPECT_EQ(pt2_refusal(R"("as_sym_int":{"as_int":3})", R"("as_sym_int":{"as_name":"s1"})"),
             graph +
                 "nodes[2].inputs[11].arg.as_sym_int: size 's1' varies, wanted static shapes "
                 "(export without dynamic_shapes)");
-  EXPECT_EQ(refusal(R"({"as_ints":[1,-1]})", R"({"as_graph":{"name":"g","graph":{}}})"),
+  EXPECT_EQ(pt2_refusal(R"({"as_ints":[1,-1]})", R"({"as_graph":{"name":"g","graph":{}}})"),
             graph + "nodes[2].inputs[1].arg: a graph as argument: control flow is not supported");
-  EXPECT_EQ(refusal(R"({"as_ints":[1,-1]})", R"({"as_wonder":1})"),
+  EXPECT_EQ(pt2_refusal(R"({"as_ints":[1,-1]})", R"({"as_wonder":1})"),
             graph + "nodes[2].inputs[1].arg: argument of unknown kind 'as_wonder'");
-  EXPECT_EQ(refusal(R"({"as_ints":[1,-1]})", R"({"as_int":1,"as_none":true})"),
+  EXPECT_EQ(pt2_refusal(R"({"as_ints":[1,-1]})", R"({"as_int":1,"as_none":true})"),
             graph + "nodes[2].inputs[1].arg: wanted an object with one key, such as \"as_int\"");
-  EXPECT_EQ(refusal(R"("name":"b","arg")", R"("name":"a","arg")"),
+  EXPECT_EQ(pt2_refusal(R"("name":"b","arg")", R"("name":"a","arg")"),
             graph + "nodes[2]: argument 'a' stands there twice");
   EXPECT_EQ(
-      refusal(R"({"user_input":{"arg":{"as_tensor")", R"({"user_input":{"arg":{"as_sym_int")"),
+      pt2_refusal(R"({"user_input":{"arg":{"as_tensor")", R"({"user_input":{"arg":{"as_sym_int")"),
       signature + "input_specs[5].user_input.arg: a number that varies, wanted a tensor");
-  EXPECT_EQ(refusal(R"({"constant_input")", R"({"token")"),
+  EXPECT_EQ(pt2_refusal(R"({"constant_input")", R"({"token")"),
             signature + "input_specs[6]: a token of an effect, wanted tensors and numbers");
-  EXPECT_EQ(refusal(R"({"constant_input")", R"({"custom_obj")"),
+  EXPECT_EQ(pt2_refusal(R"({"constant_input")", R"({"custom_obj")"),
             signature + "input_specs[6]: a custom object, wanted tensors and numbers");
-  EXPECT_EQ(refusal(R"("parameter_name":"tied")", R"("parameter_name":"w")"),
+  EXPECT_EQ(pt2_refusal(R"("parameter_name":"tied")", R"("parameter_name":"w")"),
             signature + "input_specs[1].parameter.arg: a second input for 'w'");
-  EXPECT_EQ(refusal(R"({"loss_output")", R"({"token")"),
+  EXPECT_EQ(pt2_refusal(R"({"loss_output")", R"({"token")"),
             signature + "output_specs[3]: a token of an effect, wanted tensors");
-  EXPECT_EQ(refusal(R"("buffer_name":"m"}},{"user_input)", R"("buffer_name":"n"}},{"user_input)"),
-            signature + "output_specs[0].buffer_mutation: no state 'n'");
-  EXPECT_EQ(refusal(R"("user_input_name":"x")", R"("user_input_name":"w")"),
+  EXPECT_EQ(
+      pt2_refusal(R"("buffer_name":"m"}},{"user_input)", R"("buffer_name":"n"}},{"user_input)"),
+      signature + "output_specs[0].buffer_mutation: no state 'n'");
+  EXPECT_EQ(pt2_refusal(R"("user_input_name":"x")", R"("user_input_name":"w")"),
             signature + "output_specs[1].user_input_mutation: no input 'w'");
 }
 

@@ -18,7 +18,7 @@ TEST(Storages, AViewSharesMemoryWhereTheLayoutAllows) {
   EXPECT_TRUE(can_view({2, 0}, {1, 1}, {0, 5}));
 }
 
-class StoragesTest : public testing::Test {
+class StoragesTest : public ::testing::Test {
  protected:
   Graph g_;
   Storages s_{g_};
