@@ -9,6 +9,7 @@
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
+#include "hocket/iter/lags.h"
 #include "hocket/iter/phases.h"
 #include "hocket/iter/rotate.h"
 #include "hocket/iter/seams.h"
@@ -67,10 +68,11 @@ std::size_t rotate_updates(Graph& g) {
 
 /// Prologue, steady and drain, one after the other, so that memory is that of one.
 std::size_t derive_phases(const Graph& g) {
-  LoopShape shape = loop_shape(g);
+  Lags lags(g);
+  LoopShape shape = loop_shape(g, lags);
   std::size_t nodes = 0;
   for (Window w : {step_window(shape, 0), step_window(shape, 1), drain_window(shape, 2, 1)})
-    nodes += phase(g, w).size();
+    nodes += phase(g, lags, w).size();
   return nodes;
 }
 

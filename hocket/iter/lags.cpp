@@ -27,8 +27,15 @@ Lags::Lags(const Graph& body)
       shared_(body.value_bound()),
       settled_(body.value_bound()),
       lag_(body.value_bound()),
+      input_(body.value_bound()),
       base_(body.value_bound()),
+      next_(body.value_bound()),
       states_(body.value_bound()) {
+  for (std::uint32_t i = 0; i < body.inputs().size(); ++i) {
+    const Input& in = body.inputs()[i];
+    input_[in.value.index] = i + 1;
+    if (in.state) next_[in.value.index] = body.next(in.value);
+  }
   find_timeless();
   for (NodeId n : body.nodes())
     for (std::uint32_t i = 0; i < body[n].result_count; ++i) {
@@ -38,9 +45,10 @@ Lags::Lags(const Graph& body)
     }
   for (NodeId n : body.nodes())
     if (!timeless(n)) depth_ = std::max<int>(depth_, body[n].delay);
-  for (const Input& in : body.inputs()) settle(in.value);
+  std::vector<Value> path;
+  for (const Input& in : body.inputs()) settle(in.value, path);
   for (const Input& in : body.inputs()) {
-    Value next = in.state && in.kind != StateKind::forwarded ? body.next(in.value) : Value{};
+    Value next = in.kind != StateKind::forwarded ? next_[in.value.index] : Value{};
     if (!next) continue;
     if (states_[next.index]) shared_[next.index] = 1;
     states_[next.index] = in.value;
@@ -49,7 +57,7 @@ Lags::Lags(const Graph& body)
 
 void Lags::find_timeless() {
   for (const Input& in : body_.inputs()) {
-    Value next = in.state ? body_.next(in.value) : Value{};
+    Value next = next_[in.value.index];
     bool keeps = in.state && in.kind != StateKind::forwarded && (!next || next == in.value);
     timeless_[in.value.index] = keeps;
   }
@@ -62,30 +70,29 @@ void Lags::find_timeless() {
 }
 
 /// Follows `next` from input to input until a value with a known lag, and comes back.
-void Lags::settle(Value input) {
-  std::vector<Value> path;
+void Lags::settle(Value input, std::vector<Value>& path) {
+  path.clear();
   Value v = input;
-  while (body_.is_input(body_.node(v)) && !settled_[v.index]) {
+  while (is_input(v) && !settled_[v.index]) {
     settled_[v.index] = 1;
     base_[v.index] = v;
     path.push_back(v);
-    const Input& in = body_.input(v);
-    if (!in.state || timeless(v)) break;
-    Value next = body_.next(v);
+    if (!is_state(v) || timeless(v)) break;
+    Value next = next_[v.index];
     if (!next) fail("state %{}: forwarded, but it has no next value", body_.name(v));
     v = next;
   }
   // States that only trade places have no update to be delayed: their lag is 0. Forwarded state
   // among them would be a value that nobody makes.
-  bool around = body_.is_input(body_.node(v)) && !timeless(v) && body_.input(v).state;
+  bool around = is_state(v) && !timeless(v);
   auto circle = around ? std::ranges::find(path, v) : path.end();
   for (auto it = circle; it != path.end(); ++it)
-    if (is_forwarded(body_, *it))
+    if (input_of(*it).kind == StateKind::forwarded)
       fail("state %{}: forwarded in a circle, so that nobody makes its value", body_.name(*it));
   for (auto i = static_cast<std::size_t>(circle - path.begin()); i-- > 0;) {
-    const Input& in = body_.input(path[i]);
+    const Input& in = input_of(path[i]);
     if (!in.state || timeless(path[i])) continue;
-    Value next = body_.next(path[i]);
+    Value next = next_[path[i].index];
     lag_[path[i].index] = lag(next);
     if (in.kind != StateKind::forwarded) continue;
     lag_[path[i].index] += in.slots;

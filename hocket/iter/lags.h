@@ -31,6 +31,9 @@ class Lags {
   int lag(Value v) const { return lag_[v.index]; }
   /// What a forwarded state brings from an earlier iteration; any other value itself.
   Value base(Value v) const { return base_[v.index]; }
+  bool is_state(Value v) const { return is_input(v) && input_of(v).state; }
+  /// Of a state, none where it has none.
+  Value next(Value state) const { return next_[state.index]; }
   /// True for what some state with an initial value takes over.
   bool is_next(Value v) const { return static_cast<bool>(states_[v.index]); }
   /// The state that a value stands in for where a reader runs one iteration ahead, none for a value
@@ -57,15 +60,18 @@ class Lags {
 
  private:
   void find_timeless();
-  void settle(Value input);
+  void settle(Value input, std::vector<Value>& path);
+  bool is_input(Value v) const { return input_[v.index] != 0; }
+  const Input& input_of(Value v) const { return body_.inputs()[input_[v.index] - 1]; }
   bool stands_in(Value v, int delay) const {
-    return lag(v) == delay + 1 && is_next(v) && !body_.is_input(body_.node(v));
+    return lag(v) == delay + 1 && is_next(v) && !is_input(v);
   }
 
   const Graph& body_;
   std::vector<char> timeless_, shared_, settled_;  // by value
   std::vector<int> lag_;
-  std::vector<Value> base_, states_;
+  std::vector<std::uint32_t> input_;  // one more than its position, 0 for the result of a node
+  std::vector<Value> base_, next_, states_;
   int depth_ = 0;
 };
 

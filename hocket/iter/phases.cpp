@@ -12,9 +12,9 @@ namespace {
 /// Derives one phase. Nodes are looked at backwards, to know what is needed, then copied.
 class Projection {
  public:
-  Projection(const Graph& body, Window window)
+  Projection(const Graph& body, const Lags& lags, Window window)
       : body_(body),
-        lags_(body),
+        lags_(lags),
         window_(window),
         out_(body.name(), body.shared_world()),
         needed_(body.value_bound()),
@@ -67,7 +67,7 @@ class Projection {
 
   /// What a state hands to the next kernel iteration, none when its update does not run.
   Value next_here(const Input& in) const {
-    Value next = in.state ? body_.next(in.value) : Value{};
+    Value next = lags_.next(in.value);
     return next && in_window(lags_.lag(next)) ? next : Value{};
   }
 
@@ -108,11 +108,11 @@ class Projection {
       names_.push_back(body_.name(body_.result(n, i)));
       types_.push_back(body_.type(body_.result(n, i)));
     }
-    std::vector<std::string_view> names(names_.begin(), names_.end());
+    views_.assign(names_.begin(), names_.end());
     NodeId made = out_.add(out_, {.op = node.op,
                                   .inputs = operands_,
                                   .attributes = node.attributes,
-                                  .names = names,
+                                  .names = views_,
                                   .types = types_,
                                   .path = body_.path(n),
                                   .stage = node.stage,
@@ -135,13 +135,14 @@ class Projection {
   }
 
   const Graph& body_;
-  Lags lags_;
+  const Lags& lags_;
   Window window_;
   Graph out_;
   std::vector<char> needed_;  // by value of the body: somebody here reads it
   std::vector<Value> image_;  // by value of the body
   std::vector<Value> operands_;
   std::vector<std::string> names_;
+  std::vector<std::string_view> views_;
   std::vector<Type> types_;
 };
 
@@ -149,8 +150,9 @@ int turn_of(LoopShape shape, std::int64_t t) { return static_cast<int>(t % shape
 
 }  // namespace
 
-LoopShape loop_shape(const Graph& body) {
-  Lags lags(body);
+LoopShape loop_shape(const Graph& body) { return loop_shape(body, Lags(body)); }
+
+LoopShape loop_shape(const Graph& body, const Lags& lags) {
   for (NodeId n : body.nodes())
     if (!lags.timeless(n))
       for (Value v : body[n].inputs) lags.meaning(n, v);
@@ -181,7 +183,11 @@ Window drain_window(LoopShape shape, std::int64_t steps, int j) {
   return {j, static_cast<int>(std::min<std::int64_t>(t, shape.depth)), turn_of(shape, t)};
 }
 
-Graph phase(const Graph& body, Window window) { return Projection(body, window).derive(); }
+Graph phase(const Graph& body, Window window) { return phase(body, Lags(body), window); }
+
+Graph phase(const Graph& body, const Lags& lags, Window window) {
+  return Projection(body, lags, window).derive();
+}
 
 Program phase(const Program& program, Window window) {
   Program derived;
@@ -200,14 +206,14 @@ std::vector<int> output_lags(const Graph& body) {
 }
 
 Phases phases(const Graph& body) {
-  Phases all{.shape = loop_shape(body)};
+  Lags lags(body);
+  Phases all{.shape = loop_shape(body, lags)};
   int depth = all.shape.depth, turns = all.shape.turns;
-  for (int t = 0; t < depth; ++t) all.prologue.push_back(phase(body, step_window(all.shape, t)));
-  for (int turn = 0; turn < turns; ++turn)
-    all.steady.push_back(phase(body, Window{0, depth, turn}));
+  auto add = [&](std::vector<Graph>& list, Window w) { list.push_back(phase(body, lags, w)); };
+  for (int t = 0; t < depth; ++t) add(all.prologue, step_window(all.shape, t));
+  for (int turn = 0; turn < turns; ++turn) add(all.steady, Window{0, depth, turn});
   for (int j = 1; j <= depth; ++j)
-    for (int turn = 0; turn < turns; ++turn)
-      all.drain.push_back(phase(body, Window{j, depth, turn}));
+    for (int turn = 0; turn < turns; ++turn) add(all.drain, Window{j, depth, turn});
   return all;
 }
 

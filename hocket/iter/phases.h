@@ -7,6 +7,8 @@
 
 namespace hocket {
 
+class Lags;
+
 /// How a loop is driven: how many kernel iterations fill and drain it, and after how many the slots
 /// of its forwarded state repeat.
 struct LoopShape {
@@ -26,6 +28,7 @@ struct Window {
 
 /// O(graph). Throws Error when delays and forwarded state do not fit together.
 LoopShape loop_shape(const Graph& body);
+LoopShape loop_shape(const Graph& body, const Lags& lags);
 /// Of all classes together: every rank fills and drains at the same time.
 LoopShape loop_shape(const Program& program);
 
@@ -43,6 +46,8 @@ Window drain_window(LoopShape shape, std::int64_t steps, int j);
 /// not declared when it does neither. Fed inputs are there when nodes with delay 0 are; outputs
 /// when what they belong to runs. Channels stay. O(graph).
 Graph phase(const Graph& body, Window window);
+/// With the lags of this body, for who derives several phases.
+Graph phase(const Graph& body, const Lags& lags, Window window);
 /// The same for every class of ranks.
 Program phase(const Program& program, Window window);
 

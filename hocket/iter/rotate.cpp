@@ -76,14 +76,13 @@ class Planner {
 
  private:
   bool moved(NodeId n) const { return moved_[n.index] != 0; }
-  bool is_state(Value v) const { return g_.is_input(g_.node(v)) && g_.input(v).state; }
 
   /// How much later a value will belong to its iteration. A state is as late as its next value; one
   /// that takes over an input is not moved along (see plan_nexts).
   int shift(Value v) const {
     v = lags_.base(v);
     if (lags_.timeless(v)) return 0;
-    if (is_state(v)) v = g_.next(v);
+    if (lags_.is_state(v)) v = lags_.next(v);
     return moved(g_.node(v)) ? k_ : 0;
   }
 
@@ -94,13 +93,13 @@ class Planner {
   std::optional<Reading> reading(Value v, int delay) const {
     int gap = delay - new_lag(v);
     if (gap >= 0) return Reading{v, gap, false};
-    if (gap == -1 && is_state(v)) return Reading{v, 0, true};
+    if (gap == -1 && lags_.is_state(v)) return Reading{v, 0, true};
     return std::nullopt;
   }
 
   [[noreturn]] void refuse(Value v, int delay, const std::string& reader,
                            std::string_view advice) const {
-    if (!is_state(v))
+    if (!lags_.is_state(v))
       fail(
           "{}: with delay {} it reads %{} of its own iteration, which would have delay {}; {}, or "
           "leave %{} out",
@@ -133,7 +132,7 @@ class Planner {
 
   void note_reader(NodeId n, const Reading& r) {
     if (r.distance > 0) return;
-    NodeId from = g_.node(r.ahead ? g_.next(r.value) : r.value);
+    NodeId from = g_.node(r.ahead ? lags_.next(r.value) : r.value);
     if (moved(from) && !moved(n) && !plan_.first_reader) plan_.first_reader = n;
     if (moved(n) && options_.before && from == options_.before)
       fail("{}: cannot stand before {}, which it reads", g_.describe(n), g_.describe(from));
@@ -144,7 +143,8 @@ class Planner {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       auto [value, lag] = lags_.output(outputs[i].value);
       if (shift(value) == 0) continue;
-      if (options_.outputs_may_lag) lag = std::max(lag, new_lag(value) - (is_state(value) ? 1 : 0));
+      if (options_.outputs_may_lag)
+        lag = std::max(lag, new_lag(value) - (lags_.is_state(value) ? 1 : 0));
       auto r = reading(value, lag);
       if (!r)
         refuse(value, lag,
@@ -207,7 +207,7 @@ class Editor {
 
   void apply(const Plan& plan, int k, NodeId place) {
     for (NodeId n : plan.block) g_.set_delay(n, g_[n].delay + k);
-    block_.insert(plan.block.begin(), plan.block.end());
+    for (NodeId n : plan.block) join_block(n);
     set_nexts(plan.nexts);
     for (const Plan::Operand& o : plan.operands) g_.set_operand(o.node, o.index, read(o.reading));
     set_outputs(plan.outputs);
@@ -216,11 +216,16 @@ class Editor {
     if (!place) place = g_.first_node();
     std::vector<NodeId> block;
     for (NodeId n : std::as_const(g_).nodes())
-      if (block_.contains(n)) block.push_back(n);
+      if (n.index < in_block_.size() && in_block_[n.index] != 0) block.push_back(n);
     place_block(g_, block, place);
   }
 
  private:
+  void join_block(NodeId n) {
+    if (n.index >= in_block_.size()) in_block_.resize(g_.node_bound());
+    in_block_[n.index] = 1;
+  }
+
   static std::uint64_t key(Value v, int distance) {
     return std::uint64_t{v.index} << 32 | static_cast<std::uint32_t>(distance);
   }
@@ -249,7 +254,7 @@ class Editor {
   }
   Value add_behind(Value v, std::string_view name, int delay) {
     Value same = add_after(after(g_, g_.node(v), g_.path(g_.node(v))), v, name, delay);
-    block_.insert(g_.node(same));
+    join_block(g_.node(same));
     return same;
   }
 
@@ -283,7 +288,7 @@ class Editor {
   }
 
   Graph& g_;
-  std::unordered_set<NodeId> block_;
+  std::vector<char> in_block_;  // by node
   std::unordered_map<std::uint64_t, Value, MixedHash> forwarded_;
 };
 

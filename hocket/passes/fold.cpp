@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include "hocket/base/element.h"
 #include "hocket/ops/constant.h"
@@ -20,8 +21,9 @@ bool is_view(const Op* op) {
 /// A view of a view of the same kind reads the first one's operand.
 void join_views(Graph& g, NodeId n) {
   const Op* op = g[n].op;
+  if (!is_view(op)) return;
   NodeId m = g.node(g[n].inputs[0]);
-  if (!is_view(op) || g[m].op != op || g[m].delay != g[n].delay) return;
+  if (g[m].op != op || g[m].delay != g[n].delay) return;
   if (op == &ops::permute) {
     Ints dims;
     for (std::int64_t d : g[n].attr<Ints>("dims"))
@@ -41,6 +43,22 @@ bool does_nothing(const Graph& g, NodeId n) {
     if (dims[i] != static_cast<std::int64_t>(i)) return false;
   return true;
 }
+
+/// Which values are constants. Small, so that it answers without a look at where operands come
+/// from.
+class Constants {
+ public:
+  explicit Constants(const Graph& g) : known_(g.value_bound()) {}
+
+  bool has(Value v) const { return v.index < known_.size() && known_[v.index] != 0; }
+  void note(Value v) {
+    if (v.index >= known_.size()) known_.resize(v.index + 1);
+    known_[v.index] = 1;
+  }
+
+ private:
+  std::vector<char> known_;  // by value
+};
 
 /// The one element that a `full` or a one-element constant has everywhere, as a rank-0 tensor.
 std::optional<Tensor> uniform_value(const Graph& g, Value v) {
@@ -92,12 +110,14 @@ std::optional<Value> add_uniform(At at, const Tensor& scalar, const Type& type) 
       at.graph->add(at, {.op = full.op, .attributes = full.attributes, .types = types}));
 }
 
-std::optional<Value> folded(Graph& g, NodeId n) {
+std::optional<Value> folded(Graph& g, NodeId n, const Constants& constants) {
   const Node& node = g[n];
   if (node.op == &ops::stop_gradient) return std::nullopt;
   bool moves = node.op->moves_data;
   if ((!moves && !node.op->exactly_rounded) || node.inputs.empty() || node.result_count != 1)
     return std::nullopt;
+  auto is_constant = [&](Value v) { return constants.has(v); };
+  if (!std::ranges::all_of(node.inputs, is_constant)) return std::nullopt;
   const Type& type = g.type(g.result(n));
   At at(g, n, g.path(n));
 
@@ -138,7 +158,9 @@ std::optional<Value> folded(Graph& g, NodeId n) {
 }  // namespace
 
 void fold(Graph& g, const NoOptions&) {
+  Constants constants(g);
   for (NodeId n : g.nodes()) {
+    if (g[n].op == &ops::full || g[n].op == &ops::constant) constants.note(g.result(n));
     if (g[n].inputs.empty() || g[n].delay != 0) continue;
     join_views(g, n);
     Value old = g.result(n);
@@ -146,7 +168,8 @@ void fold(Graph& g, const NoOptions&) {
     // another state or as an output it would be taken for itself.
     if (does_nothing(g, n) && g[g.node(g[n].inputs[0])].delay == 0) {
       g.replace_uses(old, g[n].inputs[0]);
-    } else if (auto constant = folded(g, n)) {
+    } else if (auto constant = folded(g, n, constants)) {
+      constants.note(*constant);
       g.swap_names(old, *constant);
       g.replace_uses(old, *constant);
     } else {

@@ -200,23 +200,23 @@ TEST(Graph, RandomMovesKeepTheOrder) {
   Graph g;
   Type types[] = {f32x4};
   Attributes zero(ops::full, {{"value", 0.0}});
-  std::vector<NodeId> order;
+  std::vector<NodeId> in_order;
   for (int i = 0; i < 300; ++i)
-    order.push_back(g.add(g, {.op = &ops::full, .attributes = zero, .types = types}));
+    in_order.push_back(g.add(g, {.op = &ops::full, .attributes = zero, .types = types}));
   std::mt19937 random(7);
   for (int i = 0; i < 5000; ++i) {
-    std::size_t from = random() % order.size(), to = random() % order.size();
-    NodeId n = order[from], place = order[to];
+    std::size_t from = random() % in_order.size(), to = random() % in_order.size();
+    NodeId n = in_order[from], place = in_order[to];
     if (n == place) continue;
     bool before = random() % 2 == 0;
     before ? g.move_before(n, place) : g.move_after(n, place);
-    order.erase(order.begin() + static_cast<std::ptrdiff_t>(from));
-    auto at = std::ranges::find(order, place);
-    order.insert(before ? at : at + 1, n);
+    in_order.erase(in_order.begin() + static_cast<std::ptrdiff_t>(from));
+    auto at = std::ranges::find(in_order, place);
+    in_order.insert(before ? at : at + 1, n);
   }
   std::vector<NodeId> listed;
   for (NodeId n : std::as_const(g).nodes()) listed.push_back(n);
-  EXPECT_EQ(listed, order);
+  EXPECT_EQ(listed, in_order);
   g.check_consistency();
 }
 

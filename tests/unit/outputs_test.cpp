@@ -23,7 +23,9 @@ TEST(Outputs, LargeOnesAreLetGoAndLateOnesCountInTheirPlace) {
     auto value = static_cast<float>(k);
     wanted.add(filled(2, value)).add(filled(1, value));
     log.begin();
-    std::vector<Loop::Produced> produced{{k, 0, 1, filled(1, value)}};
+    std::vector<Loop::Produced> produced;
+    produced.reserve(2);
+    produced.push_back({k, 0, 1, filled(1, value)});
     if (k > 0) produced.push_back({k - 1, 0, 0, filled(2, value - 1)});  // one iteration later
     log.add(std::move(produced));
   }
