@@ -95,10 +95,10 @@ Ints read_strides(Json value, std::size_t dims) {
 
 double read_float(Json value) {
   if (!value.is_string()) return value.number();
-  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double inf = std::numeric_limits<double>::infinity();
   std::string_view text = value.string();
-  if (text == "inf" || text == "Infinity") return infinity;
-  if (text == "-inf" || text == "-Infinity") return -infinity;
+  if (text == "inf" || text == "Infinity") return inf;
+  if (text == "-inf" || text == "-Infinity") return -inf;
   if (text == "nan" || text == "NaN") return std::numeric_limits<double>::quiet_NaN();
   value.refuse(fmt::format("{}, wanted a number, \"inf\", \"-inf\" or \"nan\"", shown(text)));
 }

@@ -37,11 +37,11 @@ constexpr DTypeName dtypes[] = {{"F64", DType::f64},     {"F32", DType::f32}, {"
                                 {"I16", DType::i16},     {"I8", DType::i8},   {"U8", DType::u8},
                                 {"BOOL", DType::boolean}};
 
-struct Range {
+}  // namespace
+
+struct ByteRange {
   std::uint64_t begin = 0, end = 0;
 };
-
-}  // namespace
 
 struct Safetensors::Data {
   std::string where;
@@ -49,7 +49,7 @@ struct Safetensors::Data {
   std::string owned;       // instead of the file
   std::string_view bytes;  // of the data, behind the header
   std::map<std::string, Type, std::less<>> types;
-  std::map<std::string, Range, std::less<>> ranges;
+  std::map<std::string, ByteRange, std::less<>> ranges;
 
   void read(std::string_view all);
 
@@ -58,8 +58,8 @@ struct Safetensors::Data {
     fail("{}: tensor {}: {}", where, shown(tensor), what);
   }
   Type read_type(std::string_view tensor, Json entry) const;
-  Range read_range(std::string_view tensor, Json entry, const Type& type) const;
-  void require_bools(std::string_view tensor, Range range) const;
+  ByteRange read_range(std::string_view tensor, Json entry, const Type& type) const;
+  void require_bools(std::string_view tensor, ByteRange range) const;
   void require_covered() const;
 };
 
@@ -75,7 +75,8 @@ Type Safetensors::Data::read_type(std::string_view tensor, Json entry) const {
   return type;
 }
 
-Range Safetensors::Data::read_range(std::string_view tensor, Json entry, const Type& type) const {
+ByteRange Safetensors::Data::read_range(std::string_view tensor, Json entry,
+                                        const Type& type) const {
   std::vector<std::int64_t> offsets;
   for (Json offset : entry.at("data_offsets").array()) {
     offsets.push_back(offset.integer());
@@ -95,7 +96,7 @@ Range Safetensors::Data::read_range(std::string_view tensor, Json entry, const T
 }
 
 /// A bool that is neither 0 nor 1 is a damaged file, and would compare unequal to both.
-void Safetensors::Data::require_bools(std::string_view tensor, Range range) const {
+void Safetensors::Data::require_bools(std::string_view tensor, ByteRange range) const {
   std::string_view data = bytes.substr(range.begin, range.end - range.begin);
   auto bad = std::ranges::find_if(data, [](char c) { return (c & 0xfe) != 0; });
   if (bad != data.end())
@@ -106,7 +107,7 @@ void Safetensors::Data::require_bools(std::string_view tensor, Range range) cons
 /// Data without owner could hide anything, data with two owners is damaged: the format forbids
 /// both.
 void Safetensors::Data::require_covered() const {
-  std::vector<std::pair<Range, std::string_view>> order;
+  std::vector<std::pair<ByteRange, std::string_view>> order;
   for (const auto& [name, range] : ranges) order.emplace_back(range, name);
   std::ranges::sort(order, [](const auto& a, const auto& b) {
     return std::pair(a.first.begin, a.first.end) < std::pair(b.first.begin, b.first.end);
@@ -146,7 +147,7 @@ void Safetensors::Data::read(std::string_view all) {
       continue;
     }
     Type type = read_type(name, entry);
-    Range range = read_range(name, entry, type);
+    ByteRange range = read_range(name, entry, type);
     if (type.dtype == DType::boolean) require_bools(name, range);
     types.emplace(name, type);
     ranges.emplace(name, range);
@@ -183,7 +184,7 @@ Tensor Safetensors::load(std::string_view name) const {
   auto type = types().find(name);
   if (type == types().end())
     fail("{}: no tensor {}", data_ ? data_->where : "no file", shown(name));
-  Range range = data_->ranges.find(name)->second;
+  ByteRange range = data_->ranges.find(name)->second;
   Tensor tensor(type->second);
   std::copy_n(data_->bytes.data() + range.begin, range.end - range.begin, tensor.as<char>());
   return tensor;
@@ -195,7 +196,7 @@ std::string safetensors_bytes(const std::map<std::string, Tensor, std::less<>>& 
   for (const auto& [name, tensor] : tensors) order.emplace_back(name, &tensor);
   std::ranges::stable_sort(order, std::greater{},
                            [](const auto& t) { return bytes(t.second->type().dtype); });
-  std::map<std::string_view, Range> ranges;
+  std::map<std::string_view, ByteRange> ranges;
   std::uint64_t size = 0;
   for (auto [name, tensor] : order) {
     if (name == metadata || !is_utf8(name)) fail("tensor {}: no name for a tensor", shown(name));

@@ -43,7 +43,7 @@ Graph::Graph(std::string name, std::shared_ptr<const World> world) {
   require_identifier(name);
   data_.name = std::move(name);
   data_.world = world ? std::move(world) : std::make_shared<const World>();
-  intern_path("");
+  data_.paths.add("");
   data_.nodes.push({});
   data_.values.push({});
   data_.links.push({});
@@ -116,14 +116,20 @@ std::string Graph::describe(NodeId n, std::string_view problem) const {
 }
 
 const Input& Graph::input(Value v) const {
-  auto it = data_.input_index.find(v);
-  if (it == data_.input_index.end()) internal_fail("value {} is no input", v.index);
-  return data_.inputs[it->second];
+  if (v.index >= data_.values.size() || !is_input(node(v)))
+    internal_fail("value {} is no input", v.index);
+  return data_.inputs[(*this)[node(v)].input_];
+}
+
+/// `no_next` for a state without one and for all that is no input.
+std::uint32_t Graph::next_operand(Value state) const {
+  const Node& from = (*this)[node(state)];
+  return from.op == &input_op ? data_.nexts[from.input_] : no_next;
 }
 
 Value Graph::next(Value state) const {
-  auto it = data_.next_index.find(state);
-  return it == data_.next_index.end() ? Value{} : (*this)[return_node()].inputs[it->second];
+  std::uint32_t operand = next_operand(state);
+  return operand == no_next ? Value{} : (*this)[return_node()].inputs[operand];
 }
 
 std::vector<Output> Graph::outputs() const {
@@ -230,50 +236,64 @@ std::vector<Type> Graph::infer(const NodeSpec& spec) const {
   return types;
 }
 
+void Graph::require_place(At at, const Op& op) const {
+  if (at.graph != this) internal_fail("a place in another graph");
+  require(at.before, "add");
+  if (is_input(at.before)) fail("{}: cannot stand before an input", op.name);
+}
+
+/// Collectives meet by channel: a new one gets a number of its own unless it brings one.
+void Graph::claim_channel(Node& node) {
+  if (!node.op->starts && !node.op->effect) return;
+  int i = node.op->attribute_index("channel");
+  if (i < 0) return;
+  auto index = static_cast<std::size_t>(i);
+  auto channel = std::get<std::int64_t>(node.attributes.values()[index]);
+  if (channel < -1 || channel > max_channel)
+    fail("{}: channel {} is out of range", node.op->name, channel);
+  if (channel < 0) node.attributes = node.attributes.with(index, channel = data_.next_channel);
+  data_.next_channel = std::max(data_.next_channel, channel + 1);
+}
+
+/// The results that the node announces must follow.
+NodeId Graph::insert(Node node, NodeId before) {
+  ++edits_;
+  node.first_result = data_.values.size();
+  NodeId n{data_.nodes.push(std::move(node))};
+  data_.links.push({});
+  link_before(n.index, before.index);
+  ++data_.size;
+  return n;
+}
+
+void Graph::add_result(NodeId n, Type type, Name name) {
+  data_.values.push({.type = std::move(type), .node = n, .name = name, .uses = {}});
+}
+
 NodeId Graph::add(At at, const NodeSpec& given) {
   NodeSpec spec = given;
   if (spec.attributes.values().empty() && !spec.op->attributes.empty())
     spec.attributes = Attributes(*spec.op, {})
                           .with_list_sizes({spec.attributes.list_sizes().begin(),
                                             spec.attributes.list_sizes().end()});
-  if (at.graph != this) internal_fail("a place in another graph");
-  require(at.before, "add");
-  if (is_input(at.before)) fail("{}: cannot stand before an input", spec.op->name);
+  require_place(at, *spec.op);
   for (Value v : spec.inputs) require_value(v, spec.op->name);
   std::vector<Type> types = infer(spec);
-  ++edits_;
 
-  NodeId n{data_.nodes.size()};
   Node node;
   node.op = spec.op;
-  node.attributes = spec.attributes;
-  node.region = spec.region;
+  node.attributes = std::move(spec.attributes);
+  node.region = std::move(spec.region);
   node.delay = spec.delay;
   node.stage = spec.stage.value_or((*this)[at.before].stage);
-  node.first_result = data_.values.size();
   node.result_count = static_cast<std::uint32_t>(types.size());
   node.path_ = intern_path(spec.path.empty() ? at.path : spec.path);
-  // Collectives meet by channel: a new one gets a number of its own unless it brings one.
-  if (spec.op->starts || spec.op->effect) {
-    if (int i = spec.op->attribute_index("channel"); i >= 0) {
-      auto index = static_cast<std::size_t>(i);
-      auto channel = std::get<std::int64_t>(node.attributes.values()[index]);
-      if (channel < -1 || channel > max_channel)
-        fail("{}: channel {} is out of range", spec.op->name, channel);
-      if (channel < 0) node.attributes = node.attributes.with(index, channel = data_.next_channel);
-      data_.next_channel = std::max(data_.next_channel, channel + 1);
-    }
-  }
-  data_.nodes.push(std::move(node));
-  data_.links.push({});
-  link_before(n.index, at.before.index);
-  ++data_.size;
+  claim_channel(node);
+  NodeId n = insert(std::move(node), at.before);
   for (std::size_t i = 0; i < types.size(); ++i) {
-    std::string_view wanted =
-        i < spec.names.size() && !spec.names[i].empty() ? spec.names[i] : spec.op->name;
-    std::uint32_t v = data_.values.size();
-    data_.values.push(
-        {.type = std::move(types[i]), .node = n, .name = data_.names.claim(wanted, v), .uses = {}});
+    bool named = i < spec.names.size() && !spec.names[i].empty();
+    add_result(n, std::move(types[i]),
+               data_.names.claim(named ? spec.names[i] : spec.op->name, data_.values.size()));
   }
   for (Value v : spec.inputs) append_operand(n, v);
   return n;
@@ -351,15 +371,10 @@ void Graph::set_attribute(NodeId n, std::string_view name, Attribute value) {
 }
 
 std::uint32_t Graph::intern_path(std::string_view path) {
-  if (path.empty() && !data_.paths.empty()) return 0;
+  if (path.empty()) return 0;
   // Mostly a node comes from the module of the one made before it.
-  if (!data_.paths.empty() && *data_.paths[data_.last_path] == path) return data_.last_path;
-  auto it = data_.path_index.find(path);
-  if (it != data_.path_index.end()) return data_.last_path = it->second;
-  auto id = static_cast<std::uint32_t>(data_.paths.size());
-  data_.paths.push_back(std::make_shared<const std::string>(path));
-  data_.path_index.emplace(path, id);
-  return data_.last_path = id;
+  if (data_.paths[data_.last_path] != path) data_.last_path = data_.paths.add(path);
+  return data_.last_path;
 }
 
 void Graph::set_path(NodeId n, std::string_view path) {

@@ -3,17 +3,16 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "hocket/base/remark.h"
 #include "hocket/base/small_vector.h"
+#include "hocket/base/texts.h"
 #include "hocket/ir/ids.h"
 #include "hocket/ir/names.h"
 #include "hocket/ir/op.h"
@@ -55,7 +54,9 @@ struct Node {
 
  private:
   friend class Graph;
+  friend class Copier;
   std::uint32_t path_ = 0;
+  std::uint32_t input_ = 0;                      // of an input: its place among them
   SmallVector<std::uint32_t, 4> use_positions_;  // of each operand, in the use list of its value
 };
 
@@ -163,7 +164,7 @@ class Graph {
   std::string name(Value v) const;
   void append_name(std::string& out, Value v) const;
   Value find(std::string_view name) const { return {data_.names.find(name)}; }
-  std::string_view path(NodeId n) const { return *data_.paths[(*this)[n].path_]; }
+  std::string_view path(NodeId n) const { return data_.paths[(*this)[n].path_]; }
   /// `%y = matmul`, for messages.
   std::string describe(NodeId n) const;
   /// `%y = gather: index 9 ...`, of what an op says about itself, with or without its name.
@@ -265,9 +266,11 @@ class Graph {
  private:
   template <bool reverse>
   friend class NodeRange;
+  friend class Copier;
 
   // The label of the return node, beyond all others.
   static constexpr std::uint64_t last_label = std::uint64_t{1} << 63;
+  static constexpr std::uint32_t no_next = 0xffffffff;
   struct Link {
     std::uint32_t prev = 0, next = 0;
     std::uint64_t label = 0;  // ascends along the list
@@ -282,7 +285,6 @@ class Graph {
     std::string name;
     Value next_of;  // the state whose next value this operand is; none for an output
   };
-  using PathIndex = std::map<std::string, std::uint32_t, std::less<>>;
   struct Data {
     std::string name;
     std::shared_ptr<const World> world;
@@ -292,11 +294,9 @@ class Graph {
     Store<Link> links;
     NameTable names;
     std::vector<Input> inputs;
-    std::unordered_map<Value, std::uint32_t> input_index;
-    std::vector<Return> returns;                          // beside the operands of the return node
-    std::unordered_map<Value, std::uint32_t> next_index;  // state -> operand of the return node
-    std::vector<std::shared_ptr<const std::string>> paths;
-    PathIndex path_index;
+    std::vector<std::uint32_t> nexts;  // beside the inputs: operand of the return node, or no_next
+    std::vector<Return> returns;       // beside the operands of the return node
+    Texts paths;
     std::uint32_t last_path = 0;
     std::size_t size = 0;
     std::int64_t next_channel = 0;
@@ -306,9 +306,8 @@ class Graph {
     std::shared_ptr<const World> world;
     std::vector<int> ranks;
     std::vector<Input> inputs;
-    std::unordered_map<Value, std::uint32_t> input_index;
+    std::vector<std::uint32_t> nexts;
     std::vector<Return> returns;
-    std::unordered_map<Value, std::uint32_t> next_index;
   };
   struct Undo {
     std::optional<Interface> interface;
@@ -325,13 +324,18 @@ class Graph {
 
   Node& edit(NodeId n) { return data_.nodes.edit(n.index); }
   void save_interface();
+  void require_place(At at, const Op& op) const;
+  NodeId insert(Node node, NodeId before);
+  void add_result(NodeId n, Type type, Name name);
+  void claim_channel(Node& node);
   void require(NodeId n, std::string_view what) const;
   void require_value(Value v, std::string_view what) const;
   void add_use(Value v, Use use);
   void remove_use(NodeId n, std::uint32_t operand);
   void append_operand(NodeId n, Value v);
   void erase_operand(NodeId n, std::uint32_t i);
-  void reindex_returns();
+  std::uint32_t next_operand(Value state) const;
+  void reindex_nexts();
   void erase_input_node(Value v);
   void reindex_inputs();
   void link_before(std::uint32_t n, std::uint32_t place);

@@ -44,9 +44,8 @@ void Graph::rollback() {
     data_.world = std::move(old.world);
     data_.ranks = std::move(old.ranks);
     data_.inputs = std::move(old.inputs);
-    data_.input_index = std::move(old.input_index);
+    data_.nexts = std::move(old.nexts);
     data_.returns = std::move(old.returns);
-    data_.next_index = std::move(old.next_index);
   }
 }
 
@@ -111,9 +110,16 @@ void Graph::check_consistency() const {
   expect(seen_uses == 0, "uses without operands", seen_uses);
   expect(count == data_.size, "wrong size", static_cast<std::uint32_t>(count));
   expect(data_.returns.size() == (*this)[return_node()].inputs.size(), "returns without values", 1);
-  expect(data_.inputs.size() == data_.input_index.size(), "a lost input", 0);
-  for (const auto& [state, i] : data_.next_index)
-    expect(data_.returns[i].next_of == state, "a lost next", i);
+  expect(data_.inputs.size() == data_.nexts.size(), "an input without a place for its next", 0);
+  for (std::uint32_t i = 0; i < data_.inputs.size(); ++i) {
+    Value v = data_.inputs[i].value;
+    expect(&input(v) == &data_.inputs[i], "a lost input", v.index);
+    std::uint32_t next = data_.nexts[i];
+    expect(next == no_next || data_.returns[next].next_of == v, "a next of another", v.index);
+  }
+  for (std::uint32_t i = 0; i < data_.returns.size(); ++i)
+    if (Value state = data_.returns[i].next_of)
+      expect(next_operand(state) == i, "a lost next", state.index);
 }
 
 }  // namespace hocket

@@ -10,8 +10,8 @@ namespace hocket {
 void Graph::save_interface() {
   ++edits_;
   if (!undo_ || undo_->replaced || undo_->interface) return;
-  undo_->interface = Interface{data_.name,        data_.world,   data_.ranks,     data_.inputs,
-                               data_.input_index, data_.returns, data_.next_index};
+  undo_->interface =
+      Interface{data_.name, data_.world, data_.ranks, data_.inputs, data_.nexts, data_.returns};
 }
 
 void Graph::set_world(std::shared_ptr<const World> world) {
@@ -32,24 +32,25 @@ Value Graph::add_input(const Type& type, std::string_view name, InputInfo info) 
   node.op = &input_op;
   node.first_result = data_.values.size();
   node.result_count = 1;
+  node.input_ = static_cast<std::uint32_t>(data_.inputs.size());
   NodeId n{data_.nodes.push(std::move(node))};
   data_.links.push({});
   link_before(n.index, place.index);
   Value v{data_.values.size()};
   data_.values.push(
       {.type = type, .node = n, .name = data_.names.claim(name, v.index), .uses = {}});
-  data_.input_index.emplace(v, static_cast<std::uint32_t>(data_.inputs.size()));
   Input input;
   static_cast<InputInfo&>(input) = std::move(info);
   input.value = v;
   data_.inputs.push_back(std::move(input));
+  data_.nexts.push_back(no_next);
   return v;
 }
 
 void Graph::set_input_info(Value v, InputInfo info) {
-  input(v);
+  auto i = static_cast<std::size_t>(&input(v) - data_.inputs.data());
   save_interface();
-  static_cast<InputInfo&>(data_.inputs[data_.input_index.at(v)]) = std::move(info);
+  static_cast<InputInfo&>(data_.inputs[i]) = std::move(info);
 }
 
 void Graph::erase_input(Value v) {
@@ -82,7 +83,6 @@ void Graph::erase_inputs(std::span<const Value> inputs) {
     append_operand(last, values[i]);
   }
   data_.returns = std::move(kept);
-  reindex_returns();
   std::erase_if(data_.inputs, [&](const Input& in) { return gone.contains(in.value); });
   reindex_inputs();
   for (Value v : inputs) erase_input_node(v);
@@ -96,9 +96,11 @@ void Graph::erase_input_node(Value v) {
 }
 
 void Graph::reindex_inputs() {
-  data_.input_index.clear();
-  for (std::size_t i = 0; i < data_.inputs.size(); ++i)
-    data_.input_index.emplace(data_.inputs[i].value, static_cast<std::uint32_t>(i));
+  for (std::uint32_t i = 0; i < data_.inputs.size(); ++i) {
+    NodeId n = node(data_.inputs[i].value);
+    if ((*this)[n].input_ != i) edit(n).input_ = i;
+  }
+  reindex_nexts();
 }
 
 void Graph::append_operand(NodeId n, Value v) {
@@ -118,11 +120,10 @@ void Graph::erase_operand(NodeId n, std::uint32_t i) {
     data_.values.edit(node.inputs[i].index).uses[node.use_positions_[i]].operand = i;
 }
 
-void Graph::reindex_returns() {
-  data_.next_index.clear();
-  for (std::size_t i = 0; i < data_.returns.size(); ++i)
-    if (data_.returns[i].next_of)
-      data_.next_index.emplace(data_.returns[i].next_of, static_cast<std::uint32_t>(i));
+void Graph::reindex_nexts() {
+  data_.nexts.assign(data_.inputs.size(), no_next);
+  for (std::uint32_t i = 0; i < data_.returns.size(); ++i)
+    if (Value state = data_.returns[i].next_of) data_.nexts[(*this)[node(state)].input_] = i;
 }
 
 void Graph::add_output(std::string name, Value v) {
@@ -139,7 +140,7 @@ void Graph::erase_output(std::size_t i) {
     save_interface();
     data_.returns.erase(data_.returns.begin() + static_cast<std::ptrdiff_t>(k));
     erase_operand(return_node(), static_cast<std::uint32_t>(k));
-    reindex_returns();
+    reindex_nexts();
     return;
   }
   internal_fail("there is no output {}", i);
@@ -155,22 +156,21 @@ void Graph::set_outputs(std::span<const Value> values) {
 void Graph::set_next(Value state, Value next) {
   require_value(next, "next");
   if (!input(state).state) fail("next %{}: it is not a state", name(state));
-  auto it = data_.next_index.find(state);
-  if (it != data_.next_index.end()) return set_operand(return_node(), it->second, next);
+  std::uint32_t operand = next_operand(state);
+  if (operand != no_next) return set_operand(return_node(), operand, next);
   save_interface();
-  data_.next_index.emplace(state, static_cast<std::uint32_t>(data_.returns.size()));
+  data_.nexts[(*this)[node(state)].input_] = static_cast<std::uint32_t>(data_.returns.size());
   data_.returns.push_back({"", state});
   append_operand(return_node(), next);
 }
 
 void Graph::clear_next(Value state) {
-  auto it = data_.next_index.find(state);
-  if (it == data_.next_index.end()) return;
+  std::uint32_t i = next_operand(state);
+  if (i == no_next) return;
   save_interface();
-  std::uint32_t i = it->second;
   data_.returns.erase(data_.returns.begin() + i);
   erase_operand(return_node(), i);
-  reindex_returns();
+  reindex_nexts();
 }
 
 }  // namespace hocket

@@ -38,89 +38,73 @@ bool is_identifier(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
 }
 
-NameTable::NameTable(const NameTable& o) : texts_(o.texts_), bases_(o.bases_) {
-  for (std::uint32_t i = 0; i < bases_.size(); ++i) {
-    bases_[i].text = texts_[i];
-    index_.emplace(texts_[i], i);
-  }
-}
-
-NameTable& NameTable::operator=(NameTable o) noexcept {
-  std::swap(texts_, o.texts_);
-  std::swap(bases_, o.bases_);
-  std::swap(index_, o.index_);
-  std::swap(journaling_, o.journaling_);
-  std::swap(edits_, o.edits_);
-  return *this;
-}
-
-std::uint32_t NameTable::Base::owner(std::uint32_t number) const {
-  if (number < dense.size() && dense[number] != 0) return dense[number];
-  if (sparse.empty()) return 0;
-  auto it = sparse.find(number);
-  return it == sparse.end() ? 0 : it->second;
+std::uint32_t NameTable::owner(Name name) const {
+  const Base& base = bases_[name.base];
+  if (name.number < base.dense.size() && base.dense[name.number] != 0)
+    return base.dense[name.number];
+  if (sparse_.empty()) return 0;
+  auto it = sparse_.find(key(name));
+  return it == sparse_.end() ? 0 : it->second;
 }
 
 std::uint32_t NameTable::base_of(std::string_view text) {
-  auto it = index_.find(text);
-  if (it != index_.end()) return it->second;
-  auto id = static_cast<std::uint32_t>(bases_.size());
-  texts_.emplace_back(text);
-  bases_.push_back({.text = texts_.back()});
-  index_.emplace(texts_.back(), id);
-  return id;
+  std::uint32_t base = texts_.add(text);
+  if (base == bases_.size()) bases_.emplace_back();
+  return base;
 }
 
 void NameTable::put(Name name, std::uint32_t owner) {
   Base& base = bases_[name.base];
-  if (name.number < base.dense.size()) {
-    base.dense[name.number] = owner;
-    if (!base.sparse.empty()) base.sparse.erase(name.number);
-  } else if (name.number <= base.count * 2 + 16) {
-    base.dense.resize(name.number + 1);
-    base.dense[name.number] = owner;
-  } else {
-    base.sparse[name.number] = owner;
+  if (name.number >= base.dense.size()) {
+    if (name.number > base.count * 2 + 16) {
+      sparse_[key(name)] = owner;
+      return;
+    }
+    while (base.dense.size() <= name.number) base.dense.push_back(0);
   }
+  base.dense[name.number] = owner;
+  if (!sparse_.empty()) sparse_.erase(key(name));
 }
 
-void NameTable::set(Name name, std::uint32_t owner) {
-  Base& base = bases_[name.base];
-  if (journaling_) edits_.push_back({name, base.owner(name.number), base.next});
-  put(name, owner);
+void NameTable::set(Name name, std::uint32_t new_owner) {
+  if (journaling_) edits_.push_back({name, owner(name), bases_[name.base].next});
+  put(name, new_owner);
 }
 
 Name NameTable::claim(std::string_view wanted, std::uint32_t owner) {
   std::string clean;
   if (!is_identifier(wanted)) wanted = clean = sanitised(wanted);
   auto [text, number] = split_number(wanted);
-  Name name{base_of(text), number};
+  return claim(Name{base_of(text), number}, owner);
+}
+
+Name NameTable::claim(Name name, std::uint32_t new_owner) {
   Base& base = bases_[name.base];
   ++base.count;
-  if (base.owner(name.number) != 0) {
-    std::uint32_t old_next = base.next;
-    while (base.owner(base.next) != 0) ++base.next;
-    name.number = base.next;
-    if (journaling_) edits_.push_back({name, 0, old_next});
-    put(name, owner);
+  if (owner(name) == 0) {
+    set(name, new_owner);
     return name;
   }
-  set(name, owner);
+  std::uint32_t old_next = base.next;
+  while (owner({name.base, base.next}) != 0) ++base.next;
+  name.number = base.next;
+  if (journaling_) edits_.push_back({name, 0, old_next});
+  put(name, new_owner);
   return name;
 }
 
 void NameTable::retire(Name name) { set(name, retired); }
 
 std::uint32_t NameTable::find(std::string_view text) const {
-  auto [base, number] = split_number(text);
-  auto it = index_.find(base);
-  if (it == index_.end()) return 0;
-  std::uint32_t owner = bases_[it->second].owner(number);
-  return owner == retired ? 0 : owner;
+  auto [base_text, number] = split_number(text);
+  std::uint32_t base = texts_.find(base_text);
+  if (base == Texts::none) return 0;
+  std::uint32_t found = owner({base, number});
+  return found == retired ? 0 : found;
 }
 
 void NameTable::append(std::string& out, Name name) const {
-  out += bases_[name.base].text;
+  out += texts_[name.base];
   if (name.number == 0) return;
   out += '_';
   append_number(out, std::int64_t{name.number});

@@ -2,13 +2,14 @@
 // Names of values: unique in a graph, `x`, then `x_1`, `x_2`, and never used again.
 
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "hocket/base/hash.h"
+#include "hocket/base/small_vector.h"
+#include "hocket/base/texts.h"
 
 namespace hocket {
 
@@ -23,14 +24,9 @@ bool is_identifier(std::string_view text);
 
 class NameTable {
  public:
-  NameTable() = default;
-  NameTable(const NameTable& o);
-  NameTable(NameTable&&) = default;
-  NameTable& operator=(NameTable o) noexcept;
-  ~NameTable() = default;
-
   /// Gives `owner` a name made of `wanted`: itself when free, else with the next free number.
   Name claim(std::string_view wanted, std::uint32_t owner);
+  Name claim(Name wanted, std::uint32_t owner);
   /// The name dies with its value, but is not given out again.
   void retire(Name name);
   /// Another owner for a name that has one.
@@ -39,20 +35,23 @@ class NameTable {
   std::uint32_t find(std::string_view text) const;
   void append(std::string& out, Name name) const;
 
+  /// Bases are numbered from 0, each table its own way.
+  std::uint32_t base_count() const { return static_cast<std::uint32_t>(bases_.size()); }
+  std::string_view base_text(std::uint32_t base) const { return texts_[base]; }
+  /// The base with this text, made when there is none.
+  std::uint32_t base_of(std::string_view text);
+
   void begin();
   void commit();
   void rollback();
 
  private:
   static constexpr std::uint32_t retired = 0xffffffff;
+  // Owners by number; what is too far out for the vector of its base is in `sparse_`.
   struct Base {
-    std::string_view text;
-    std::uint32_t next = 1;  // the smallest number that may be free
-    // Owners by number; what is too far out for the vector is in the map.
-    std::vector<std::uint32_t> dense;
-    std::unordered_map<std::uint32_t, std::uint32_t, MixedHash> sparse;
+    std::uint32_t next = 1;   // the smallest number that may be free
     std::uint32_t count = 0;  // of names claimed, which bounds the vector
-    std::uint32_t owner(std::uint32_t number) const;
+    SmallVector<std::uint32_t, 2> dense;
   };
   struct Edit {
     Name name;
@@ -60,13 +59,14 @@ class NameTable {
     std::uint32_t next;
   };
 
-  std::uint32_t base_of(std::string_view text);
+  static std::uint64_t key(Name name) { return std::uint64_t{name.base} << 32 | name.number; }
+  std::uint32_t owner(Name name) const;
   void set(Name name, std::uint32_t owner);
   void put(Name name, std::uint32_t owner);
 
-  std::deque<std::string> texts_;
+  Texts texts_;  // of the bases
   std::vector<Base> bases_;
-  std::unordered_map<std::string_view, std::uint32_t> index_;
+  std::unordered_map<std::uint64_t, std::uint32_t, MixedHash> sparse_;
   bool journaling_ = false;
   std::vector<Edit> edits_;
 };

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "hocket/base/error.h"
+#include "hocket/ir/clone.h"
 #include "hocket/iter/lags.h"
 
 namespace hocket {
@@ -18,7 +19,8 @@ class Projection {
         window_(window),
         out_(body.name(), body.shared_world()),
         needed_(body.value_bound()),
-        image_(body.value_bound()) {
+        image_(body.value_bound()),
+        copier_(body, out_, Copier::Channels::same) {
     out_.set_ranks(body.ranks());
   }
 
@@ -99,25 +101,10 @@ class Projection {
   }
 
   void copy(NodeId n) {
-    const Node& node = body_[n];
     operands_.clear();
-    for (Value v : node.inputs) operands_.push_back(image(v, node.delay));
-    names_.clear();
-    types_.clear();
-    for (std::uint32_t i = 0; i < node.result_count; ++i) {
-      names_.push_back(body_.name(body_.result(n, i)));
-      types_.push_back(body_.type(body_.result(n, i)));
-    }
-    views_.assign(names_.begin(), names_.end());
-    NodeId made = out_.add(out_, {.op = node.op,
-                                  .inputs = operands_,
-                                  .attributes = node.attributes,
-                                  .names = views_,
-                                  .types = types_,
-                                  .path = body_.path(n),
-                                  .stage = node.stage,
-                                  .region = node.region});
-    for (std::uint32_t i = 0; i < node.result_count; ++i)
+    for (Value v : body_[n].inputs) operands_.push_back(image(v, body_[n].delay));
+    NodeId made = copier_.copy(n, out_, operands_, 0);
+    for (std::uint32_t i = 0; i < body_[n].result_count; ++i)
       image_[body_.result(n, i).index] = out_.result(made, i);
   }
 
@@ -141,9 +128,7 @@ class Projection {
   std::vector<char> needed_;  // by value of the body: somebody here reads it
   std::vector<Value> image_;  // by value of the body
   std::vector<Value> operands_;
-  std::vector<std::string> names_;
-  std::vector<std::string_view> views_;
-  std::vector<Type> types_;
+  Copier copier_;
 };
 
 int turn_of(LoopShape shape, std::int64_t t) { return static_cast<int>(t % shape.turns); }

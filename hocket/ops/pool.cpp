@@ -25,9 +25,9 @@ std::array<Side, 3> sides(const Call& c, const Shape& x, bool dilated) {
   };
   std::array<Side, 3> all;
   // Missing dimensions come first, so that the last one is always the innermost.
-  std::size_t skip = 3 - kernel.size();
+  std::size_t missing_dims = 3 - kernel.size();
   for (std::size_t i = 0; i < kernel.size(); ++i) {
-    Side& s = all[skip + i];
+    Side& s = all[missing_dims + i];
     s.in = x[x.size() - kernel.size() + i];
     s.kernel = kernel[i];
     s.stride = at("stride", i, kernel[i]);

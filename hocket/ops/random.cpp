@@ -94,7 +94,7 @@ void run_bernoulli(KernelCall& c) {
 void run_dropout(KernelCall& c) {
   const Tensor& x = c.inputs[0];
   Tensor &y = c.out(0), &mask = c.out(1);
-  double p = c.attr<double>("p"), scale = p < 1 ? 1 / (1 - p) : 0;
+  double p = c.attr<double>("p"), gain = p < 1 ? 1 / (1 - p) : 0;
   visit(x.type().dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     draw(c, c.inputs[1], [&](std::int64_t i, const PhiloxBlock& b) {
@@ -102,7 +102,7 @@ void run_dropout(KernelCall& c) {
       mask.as<std::uint8_t>()[i] = keep ? 1 : 0;
       auto element = load(x.as<T>()[i]);
       // Not a product with zero, which would make a NaN of an infinity.
-      y.as<T>()[i] = store<T>(keep ? element * static_cast<decltype(element)>(scale) : 0);
+      y.as<T>()[i] = store<T>(keep ? element * static_cast<decltype(element)>(gain) : 0);
     });
   });
 }

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <memory>
+#include <string>
 
 #include "hocket/base/dtype.h"
 #include "hocket/base/error.h"
@@ -11,6 +13,7 @@
 #include "hocket/base/float16.h"
 #include "hocket/base/small_vector.h"
 #include "hocket/base/text.h"
+#include "hocket/base/texts.h"
 
 namespace hocket {
 namespace {
@@ -108,6 +111,37 @@ TEST(SmallVector, GrowsMovesAndCopies) {
   SmallVector<int, 2>& self = moved;
   moved = self;
   EXPECT_EQ(moved, small);
+}
+
+TEST(Texts, EachHasOneNumber) {
+  Texts texts;
+  EXPECT_EQ(texts.find(""), Texts::none);
+  EXPECT_EQ(texts.add(""), 0u);
+  for (std::uint32_t round = 0; round < 2; ++round)
+    for (std::uint32_t i = 1; i < 10'000; ++i)
+      ASSERT_EQ(texts.add(std::string(i % 7 * 20, 'x') + std::to_string(i)), i);
+  EXPECT_EQ(texts.add(std::string(1'000'000, 'y')), 10'000u);
+  EXPECT_EQ(texts.size(), 10'001u);
+  for (std::uint32_t i = 0; i < texts.size(); ++i) ASSERT_EQ(texts.find(texts[i]), i);
+  EXPECT_EQ(texts.find("z"), Texts::none);
+}
+
+TEST(Texts, CopiesGoTheirOwnWayAndOutliveTheOriginal) {
+  auto original = std::make_unique<Texts>();
+  original->add("a");
+  Texts copy = *original;
+  EXPECT_EQ(original->add("b"), 1u);
+  EXPECT_EQ(copy.add("c"), 1u);
+  EXPECT_EQ((*original)[1], "b");
+  Texts moved = std::move(*original);
+  EXPECT_EQ(original->add("d"), 0u);  // NOLINT(bugprone-use-after-move): empty, as it says
+  EXPECT_EQ(moved.add("e"), 2u);
+  EXPECT_EQ(moved[1], "b");
+  original.reset();
+  EXPECT_EQ(copy[0], "a");
+  EXPECT_EQ(copy[1], "c");
+  copy = moved;
+  EXPECT_EQ(copy.find("e"), 2u);
 }
 
 TEST(Text, ShowsTheEndsOfALongOne) {

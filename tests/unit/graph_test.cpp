@@ -313,6 +313,62 @@ TEST(Clone, ACopiedCollectiveGetsItsOwnChannel) {
   verify(p);
 }
 
+TEST(Clone, ACopierKeepsWhatANodeIs) {
+  Program p = parse(
+      "mesh(dp=2)\ngraph step(%x: f32[4]) {\n  %h_7: pending f32[4] = all_reduce(%x) "
+      "{group=\"dp\"} @\"a.b\" stage=3\n  %y: f32[4] = wait(%h_7)\n  return %y\n}\n",
+      ops::all());
+  const Graph& g = p.graphs[0];
+  NodeId h = g.node(g.find("h_7")), y = g.node(g.find("y"));
+  Graph to("to", g.shared_world());
+  Value x = to.add_input(f32x4, "h_7");
+  Copier copier(g, to, Copier::Channels::same);
+  Value operands[] = {x};
+  NodeId copy = copier.copy(h, to, operands, 2);
+  EXPECT_EQ(to[copy].attr<std::int64_t>("channel"), g[h].attr<std::int64_t>("channel"));
+  EXPECT_EQ(to.fresh_channel(), g.fresh_channel());
+  EXPECT_EQ(to.path(copy), "a.b");
+  EXPECT_EQ(to[copy].stage, 3);
+  EXPECT_EQ(to[copy].delay, 2);
+  EXPECT_EQ(to.type(to.result(copy)), g.type(g.find("h_7")));
+  EXPECT_EQ(to.name(to.result(copy)), "h_1");  // h_7 is taken
+
+  // What the op does not take is refused, and nothing is added.
+  EXPECT_THROW(copier.copy(y, to, operands, 0), Error);
+  EXPECT_EQ(to.size(), 1u);
+  Value handle[] = {to.result(copy)};
+  NodeId waited = copier.copy(y, At(to, to.return_node(), "elsewhere"), handle, 0);
+  EXPECT_EQ(to.path(waited), "elsewhere");  // it had none
+  to.check_consistency();
+}
+
+TEST(Graph, RollbackBringsInputsAndFarNamesBack) {
+  Graph g;
+  std::vector<Value> states;
+  for (int i = 0; i < 5; ++i)
+    states.push_back(g.add_input(f32x4, "s", {.state = true, .kind = StateKind::buffer}));
+  Value far = g.add_input(f32x4, "far_900000");
+  for (int i : {1, 3, 4}) g.set_next(states[static_cast<std::size_t>(i)], ops::relu(g, far));
+  std::string before = to_text(g);
+
+  g.begin();
+  g.clear_next(states[3]);
+  g.erase_input(states[2]);
+  g.erase_inputs(std::vector<Value>{states[0], states[1]});
+  g.rename(far, "far_800000");
+  g.set_next(states[3], g.add_input(f32x4, "far_900001"));
+  g.check_consistency();
+  EXPECT_EQ(g.inputs().size(), 4u);
+  EXPECT_EQ(g.next(states[3]), g.find("far_900001"));
+  EXPECT_EQ(g.next(far), Value{});
+  g.rollback();
+
+  g.check_consistency();
+  EXPECT_EQ(to_text(g), before);
+  EXPECT_EQ(g.find("far_900000"), far);
+  EXPECT_FALSE(g.find("far_800000"));
+}
+
 TEST(Graph, AnyNumberOfNodesWithOneBaseName) {
   Graph g;
   Value x = g.add_input(f32x4, "x_1000000");

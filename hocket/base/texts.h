@@ -1,0 +1,50 @@
+#pragma once
+// Numbers for texts.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace hocket {
+
+/// Keeps each text once and knows it by a number, from 0 on in the order they came. One flat table,
+/// because a million of them are looked up and copied: a heap block for each costs more than the
+/// work done with it. Copies share the characters.
+class Texts {
+ public:
+  static constexpr std::uint32_t none = 0xffffffff;
+
+  Texts() = default;
+  Texts(const Texts& o);
+  Texts(Texts&& o) noexcept;
+  Texts& operator=(Texts o) noexcept;
+  ~Texts() = default;
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(texts_.size()); }
+  /// Valid as long as this table or a copy of it lives.
+  std::string_view operator[](std::uint32_t i) const { return texts_[i]; }
+  /// Its number, `none` when it never came.
+  std::uint32_t find(std::string_view text) const;
+  /// Its number, a new one when it never came.
+  std::uint32_t add(std::string_view text);
+
+ private:
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::uint32_t index = none;
+  };
+
+  /// The slot that holds the text, or the empty one where it belongs.
+  std::size_t slot_of(std::string_view text, std::uint32_t hash) const;
+  void grow();
+  std::string_view keep(std::string_view text);
+
+  std::vector<Slot> slots_;  // a power of two, at least a quarter of them empty
+  std::vector<std::string_view> texts_;
+  std::vector<std::shared_ptr<char[]>> blocks_;  // of characters
+  std::span<char> room_;                         // what is left of the last block; no copy's
+};
+
+}  // namespace hocket
