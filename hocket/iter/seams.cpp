@@ -46,10 +46,11 @@ class Table {
 
 /// All runs that are too short for a steady phase, and one with an end at every turn.
 void check_runs(const Graph& body, LoopShape shape) {
+  const Lags lags(body);
   std::map<Window, Seam> seams;
   auto seam = [&](Window w) {
     auto it = seams.find(w);
-    if (it == seams.end()) it = seams.emplace(w, seam_of(phase(body, w))).first;
+    if (it == seams.end()) it = seams.emplace(w, seam_of(phase(body, lags, w))).first;
     return &it->second;
   };
   for (int steps = 1; steps <= shape.depth + shape.turns; ++steps) {
