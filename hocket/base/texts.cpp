@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <utility>
 
 namespace hocket {
 namespace {
 
-constexpr std::size_t first_block = 64, largest_block = 64 << 10;
+constexpr std::size_t smallest_block = 64, largest_block = 64 << 10;
 
 std::uint32_t hash_of(std::string_view text) {
   std::size_t hash = std::hash<std::string_view>()(text);
@@ -15,22 +16,6 @@ std::uint32_t hash_of(std::string_view text) {
 }
 
 }  // namespace
-
-Texts::Texts(const Texts& o) : slots_(o.slots_), texts_(o.texts_), blocks_(o.blocks_) {}
-
-Texts::Texts(Texts&& o) noexcept
-    : slots_(std::exchange(o.slots_, {})),
-      texts_(std::exchange(o.texts_, {})),
-      blocks_(std::exchange(o.blocks_, {})),
-      room_(std::exchange(o.room_, {})) {}
-
-Texts& Texts::operator=(Texts o) noexcept {
-  std::swap(slots_, o.slots_);
-  std::swap(texts_, o.texts_);
-  std::swap(blocks_, o.blocks_);
-  std::swap(room_, o.room_);
-  return *this;
-}
 
 std::size_t Texts::slot_of(std::string_view text, std::uint32_t hash) const {
   std::size_t mask = slots_.size() - 1, at = hash & mask;
@@ -66,15 +51,16 @@ void Texts::grow() {
 }
 
 std::string_view Texts::keep(std::string_view text) {
-  if (text.size() > room_.size()) {
-    std::size_t size = first_block << std::min<std::size_t>(blocks_.size(), 10);
-    size = std::max(text.size(), std::min(size, largest_block));
-    blocks_.push_back(std::make_shared<char[]>(size));
-    room_ = {blocks_.back().get(), size};
+  if (text.size() > room_->free.size()) {
+    std::size_t size =
+        std::max(text.size(), std::clamp(room_->taken, smallest_block, largest_block));
+    blocks_.push_back(std::make_shared_for_overwrite<char[]>(size));
+    room_->free = {blocks_.back().get(), size};
   }
-  std::ranges::copy(text, room_.begin());
-  std::string_view kept(room_.data(), text.size());
-  room_ = room_.subspan(text.size());
+  std::ranges::copy(text, room_->free.begin());
+  std::string_view kept(room_->free.data(), text.size());
+  room_->free = room_->free.subspan(text.size());
+  room_->taken += text.size();
   return kept;
 }
 

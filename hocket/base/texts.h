@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hocket/base/not_copied.h"
+
 namespace hocket {
 
 /// Keeps each text once and knows it by a number, from 0 on in the order they came. One flat table,
@@ -15,12 +17,6 @@ namespace hocket {
 class Texts {
  public:
   static constexpr std::uint32_t none = 0xffffffff;
-
-  Texts() = default;
-  Texts(const Texts& o);
-  Texts(Texts&& o) noexcept;
-  Texts& operator=(Texts o) noexcept;
-  ~Texts() = default;
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(texts_.size()); }
   /// Valid as long as this table or a copy of it lives.
@@ -36,6 +32,11 @@ class Texts {
     std::uint32_t index = none;
   };
 
+  struct Room {
+    std::span<char> free;   // what is left of the last block
+    std::size_t taken = 0;  // by this table; the next block is as large, within bounds
+  };
+
   /// The slot that holds the text, or the empty one where it belongs.
   std::size_t slot_of(std::string_view text, std::uint32_t hash) const;
   void grow();
@@ -44,7 +45,7 @@ class Texts {
   std::vector<Slot> slots_;  // a power of two, at least a quarter of them empty
   std::vector<std::string_view> texts_;
   std::vector<std::shared_ptr<char[]>> blocks_;  // of characters
-  std::span<char> room_;                         // what is left of the last block; no copy's
+  NotCopied<Room> room_;
 };
 
 }  // namespace hocket

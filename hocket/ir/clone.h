@@ -12,31 +12,6 @@ namespace hocket {
 /// What stands for a value of the source in the copy.
 using ValueMap = std::unordered_map<Value, Value>;
 
-/// Copies nodes one by one, from one graph to another or the same. What they share, the bases of
-/// names and the modules, is looked up once and not for each.
-class Copier {
- public:
-  /// Whether a copied collective meets with the same ones or gets a channel of its own.
-  enum class Channels : std::uint8_t { same, fresh };
-
-  Copier(const Graph& from, Graph& to, Channels channels)
-      : from_(from), to_(to), channels_(channels) {}
-
-  /// A node like `n` that reads `operands`, with its names (made unique), types, attributes, path,
-  /// stage and region. Throws Error when the op refuses the operands. O(1) amortised.
-  NodeId copy(NodeId n, At at, std::span<const Value> operands, int delay);
-
- private:
-  bool same_types(NodeId n, std::span<const Value> operands) const;
-  std::uint32_t path(std::uint32_t of);
-  Name name(Value of);
-
-  const Graph& from_;
-  Graph& to_;
-  Channels channels_;
-  std::vector<std::uint32_t> paths_, bases_;  // by those of `from`, one more than those of `to`
-};
-
 /// Copies `nodes` of `from`, which must be in a topological order, to `at`. A value found in `map`
 /// is replaced by its image: put a value there beforehand to substitute it; the results of the
 /// copies are added. Other values stay as they are, which is an error when `from` is another graph.
@@ -44,6 +19,29 @@ class Copier {
 /// gets a channel of its own. Returns the copies. O(nodes).
 std::vector<NodeId> clone_nodes(const Graph& from, std::span<const NodeId> nodes, At at,
                                 ValueMap& map);
+
+/// Copies nodes of a verified graph to another graph of the same world, one by one. What they
+/// share, the bases of names and the paths, is translated once and not for each: a table of all of
+/// them is made at the first copy. Neither graph may be assigned meanwhile.
+class Copier {
+ public:
+  Copier(const Graph& from, Graph& to);
+
+  /// A node like `n` that reads `operands` and has `delay`, with its names (made unique), types,
+  /// attributes, channel included, stage, region and path (that of `at` when it has none). Types
+  /// are inferred only where an operand has another one than the original's; Error when the op
+  /// refuses it. O(1) amortised.
+  NodeId copy(NodeId n, At at, std::span<const Value> operands, int delay);
+
+ private:
+  bool same_types(NodeId n, std::span<const Value> operands) const;
+  std::uint32_t translated_path(std::uint32_t path);
+  Name translated(Name name);
+
+  const Graph& from_;
+  Graph& to_;
+  std::vector<std::uint32_t> paths_, bases_;  // by number in `from`: that in `to` + 1; 0: not yet
+};
 
 /// True when nothing outside `nodes` but the return reads a result of theirs.
 bool is_leaf_subgraph(const Graph& graph, std::span<const NodeId> nodes);

@@ -115,21 +115,27 @@ std::string Graph::describe(NodeId n, std::string_view problem) const {
   return fmt::format("{}: {}", describe(n), problem);
 }
 
-const Input& Graph::input(Value v) const {
-  if (v.index >= data_.values.size() || !is_input(node(v)))
-    internal_fail("value {} is no input", v.index);
-  return data_.inputs[(*this)[node(v)].input_];
+/// `none` for whatever is no input of this graph.
+std::uint32_t Graph::place_of_input(Value v) const {
+  if (v.index >= data_.values.size()) return none;
+  const Node& from = (*this)[node(v)];
+  return from.op == &input_op ? from.input_ : none;
 }
 
-/// `no_next` for a state without one and for all that is no input.
+const Input& Graph::input(Value v) const {
+  std::uint32_t place = place_of_input(v);
+  if (place == none) internal_fail("value {} is no input", v.index);
+  return data_.inputs[place];
+}
+
 std::uint32_t Graph::next_operand(Value state) const {
-  const Node& from = (*this)[node(state)];
-  return from.op == &input_op ? data_.nexts[from.input_] : no_next;
+  std::uint32_t place = place_of_input(state);
+  return place == none ? none : data_.nexts[place];
 }
 
 Value Graph::next(Value state) const {
   std::uint32_t operand = next_operand(state);
-  return operand == no_next ? Value{} : (*this)[return_node()].inputs[operand];
+  return operand == none ? Value{} : (*this)[return_node()].inputs[operand];
 }
 
 std::vector<Output> Graph::outputs() const {
@@ -236,7 +242,7 @@ std::vector<Type> Graph::infer(const NodeSpec& spec) const {
   return types;
 }
 
-void Graph::require_place(At at, const Op& op) const {
+void Graph::require_room(At at, const Op& op) const {
   if (at.graph != this) internal_fail("a place in another graph");
   require(at.before, "add");
   if (is_input(at.before)) fail("{}: cannot stand before an input", op.name);
@@ -255,14 +261,16 @@ void Graph::claim_channel(Node& node) {
   data_.next_channel = std::max(data_.next_channel, channel + 1);
 }
 
-/// The results that the node announces must follow.
-NodeId Graph::insert(Node node, NodeId before) {
+/// The caller adds its results at once, before any other value.
+NodeId Graph::insert(Node node, NodeId before, std::span<const Value> operands) {
+  claim_channel(node);  // may refuse, so before all else
   ++edits_;
+  if (node.op != &input_op) ++data_.size;
   node.first_result = data_.values.size();
   NodeId n{data_.nodes.push(std::move(node))};
   data_.links.push({});
   link_before(n.index, before.index);
-  ++data_.size;
+  for (Value v : operands) append_operand(n, v);
   return n;
 }
 
@@ -276,7 +284,7 @@ NodeId Graph::add(At at, const NodeSpec& given) {
     spec.attributes = Attributes(*spec.op, {})
                           .with_list_sizes({spec.attributes.list_sizes().begin(),
                                             spec.attributes.list_sizes().end()});
-  require_place(at, *spec.op);
+  require_room(at, *spec.op);
   for (Value v : spec.inputs) require_value(v, spec.op->name);
   std::vector<Type> types = infer(spec);
 
@@ -288,14 +296,12 @@ NodeId Graph::add(At at, const NodeSpec& given) {
   node.stage = spec.stage.value_or((*this)[at.before].stage);
   node.result_count = static_cast<std::uint32_t>(types.size());
   node.path_ = intern_path(spec.path.empty() ? at.path : spec.path);
-  claim_channel(node);
-  NodeId n = insert(std::move(node), at.before);
+  NodeId n = insert(std::move(node), at.before, spec.inputs);
   for (std::size_t i = 0; i < types.size(); ++i) {
     bool named = i < spec.names.size() && !spec.names[i].empty();
     add_result(n, std::move(types[i]),
                data_.names.claim(named ? spec.names[i] : spec.op->name, data_.values.size()));
   }
-  for (Value v : spec.inputs) append_operand(n, v);
   return n;
 }
 

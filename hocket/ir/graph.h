@@ -208,9 +208,10 @@ class Graph {
   void add_output(std::string name, Value v);
   /// Gives every output another value. O(inputs and outputs).
   void set_outputs(std::span<const Value> values);
-  /// O(outputs).
+  /// O(inputs and outputs).
   void erase_output(std::size_t i);
   void set_next(Value state, Value next);
+  /// O(inputs and outputs).
   void clear_next(Value state);
 
   /// Checks operands and attributes, finds the result types, and adds the node at its place.
@@ -270,7 +271,7 @@ class Graph {
 
   // The label of the return node, beyond all others.
   static constexpr std::uint64_t last_label = std::uint64_t{1} << 63;
-  static constexpr std::uint32_t no_next = 0xffffffff;
+  static constexpr std::uint32_t none = 0xffffffff;
   struct Link {
     std::uint32_t prev = 0, next = 0;
     std::uint64_t label = 0;  // ascends along the list
@@ -294,7 +295,7 @@ class Graph {
     Store<Link> links;
     NameTable names;
     std::vector<Input> inputs;
-    std::vector<std::uint32_t> nexts;  // beside the inputs: operand of the return node, or no_next
+    std::vector<std::uint32_t> nexts;  // beside the inputs: operand of the return node, or none
     std::vector<Return> returns;       // beside the operands of the return node
     Texts paths;
     std::uint32_t last_path = 0;
@@ -324,8 +325,8 @@ class Graph {
 
   Node& edit(NodeId n) { return data_.nodes.edit(n.index); }
   void save_interface();
-  void require_place(At at, const Op& op) const;
-  NodeId insert(Node node, NodeId before);
+  void require_room(At at, const Op& op) const;
+  NodeId insert(Node node, NodeId before, std::span<const Value> operands);
   void add_result(NodeId n, Type type, Name name);
   void claim_channel(Node& node);
   void require(NodeId n, std::string_view what) const;
@@ -334,6 +335,7 @@ class Graph {
   void remove_use(NodeId n, std::uint32_t operand);
   void append_operand(NodeId n, Value v);
   void erase_operand(NodeId n, std::uint32_t i);
+  std::uint32_t place_of_input(Value v) const;
   std::uint32_t next_operand(Value state) const;
   void reindex_nexts();
   void erase_input_node(Value v);

@@ -113,9 +113,10 @@ void Graph::check_consistency() const {
   expect(data_.inputs.size() == data_.nexts.size(), "an input without a place for its next", 0);
   for (std::uint32_t i = 0; i < data_.inputs.size(); ++i) {
     Value v = data_.inputs[i].value;
-    expect(&input(v) == &data_.inputs[i], "a lost input", v.index);
+    expect(place_of_input(v) == i, "a lost input", v.index);
     std::uint32_t next = data_.nexts[i];
-    expect(next == no_next || data_.returns[next].next_of == v, "a next of another", v.index);
+    expect(next == none || (next < data_.returns.size() && data_.returns[next].next_of == v),
+           "a next of another", v.index);
   }
   for (std::uint32_t i = 0; i < data_.returns.size(); ++i)
     if (Value state = data_.returns[i].next_of)

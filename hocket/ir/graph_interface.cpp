@@ -27,37 +27,32 @@ void Graph::set_ranks(std::vector<int> ranks) {
 Value Graph::add_input(const Type& type, std::string_view name, InputInfo info) {
   if (!count_elements(type.shape)) fail("input %{}: {} is too large", name, to_text(type));
   save_interface();
-  NodeId place = first_node();
   Node node;
   node.op = &input_op;
-  node.first_result = data_.values.size();
   node.result_count = 1;
   node.input_ = static_cast<std::uint32_t>(data_.inputs.size());
-  NodeId n{data_.nodes.push(std::move(node))};
-  data_.links.push({});
-  link_before(n.index, place.index);
+  NodeId n = insert(std::move(node), first_node(), {});
   Value v{data_.values.size()};
-  data_.values.push(
-      {.type = type, .node = n, .name = data_.names.claim(name, v.index), .uses = {}});
+  add_result(n, type, data_.names.claim(name, v.index));
   Input input;
   static_cast<InputInfo&>(input) = std::move(info);
   input.value = v;
   data_.inputs.push_back(std::move(input));
-  data_.nexts.push_back(no_next);
+  data_.nexts.push_back(none);
   return v;
 }
 
 void Graph::set_input_info(Value v, InputInfo info) {
-  auto i = static_cast<std::size_t>(&input(v) - data_.inputs.data());
+  input(v);  // is one
   save_interface();
-  static_cast<InputInfo&>(data_.inputs[i]) = std::move(info);
+  static_cast<InputInfo&>(data_.inputs[place_of_input(v)]) = std::move(info);
 }
 
 void Graph::erase_input(Value v) {
-  const Input& in = input(v);
+  input(v);  // is one
   if (!uses(v).empty() || next(v)) fail("input %{}: cannot be erased, it is still read", name(v));
   save_interface();
-  data_.inputs.erase(data_.inputs.begin() + (&in - data_.inputs.data()));
+  data_.inputs.erase(data_.inputs.begin() + place_of_input(v));
   reindex_inputs();
   erase_input_node(v);
 }
@@ -65,6 +60,7 @@ void Graph::erase_input(Value v) {
 void Graph::erase_inputs(std::span<const Value> inputs) {
   if (inputs.empty()) return;
   std::unordered_set<Value> gone(inputs.begin(), inputs.end());
+  if (gone.size() != inputs.size()) internal_fail("erase_inputs: an input is given twice");
   for (Value v : inputs) {
     input(v);
     if (!uses(v).empty()) fail("input %{}: cannot be erased, it is still read", name(v));
@@ -121,9 +117,9 @@ void Graph::erase_operand(NodeId n, std::uint32_t i) {
 }
 
 void Graph::reindex_nexts() {
-  data_.nexts.assign(data_.inputs.size(), no_next);
+  data_.nexts.assign(data_.inputs.size(), none);
   for (std::uint32_t i = 0; i < data_.returns.size(); ++i)
-    if (Value state = data_.returns[i].next_of) data_.nexts[(*this)[node(state)].input_] = i;
+    if (Value state = data_.returns[i].next_of) data_.nexts[place_of_input(state)] = i;
 }
 
 void Graph::add_output(std::string name, Value v) {
@@ -157,16 +153,16 @@ void Graph::set_next(Value state, Value next) {
   require_value(next, "next");
   if (!input(state).state) fail("next %{}: it is not a state", name(state));
   std::uint32_t operand = next_operand(state);
-  if (operand != no_next) return set_operand(return_node(), operand, next);
+  if (operand != none) return set_operand(return_node(), operand, next);
   save_interface();
-  data_.nexts[(*this)[node(state)].input_] = static_cast<std::uint32_t>(data_.returns.size());
+  data_.nexts[place_of_input(state)] = static_cast<std::uint32_t>(data_.returns.size());
   data_.returns.push_back({"", state});
   append_operand(return_node(), next);
 }
 
 void Graph::clear_next(Value state) {
   std::uint32_t i = next_operand(state);
-  if (i == no_next) return;
+  if (i == none) return;
   save_interface();
   data_.returns.erase(data_.returns.begin() + i);
   erase_operand(return_node(), i);

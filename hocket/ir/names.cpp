@@ -53,29 +53,29 @@ std::uint32_t NameTable::base_of(std::string_view text) {
   return base;
 }
 
-void NameTable::put(Name name, std::uint32_t owner) {
+void NameTable::put(Name name, std::uint32_t new_owner) {
   Base& base = bases_[name.base];
   if (name.number >= base.dense.size()) {
     if (name.number > base.count * 2 + 16) {
-      sparse_[key(name)] = owner;
+      sparse_[key(name)] = new_owner;
       return;
     }
     while (base.dense.size() <= name.number) base.dense.push_back(0);
   }
-  base.dense[name.number] = owner;
+  base.dense[name.number] = new_owner;
   if (!sparse_.empty()) sparse_.erase(key(name));
 }
 
 void NameTable::set(Name name, std::uint32_t new_owner) {
-  if (journaling_) edits_.push_back({name, owner(name), bases_[name.base].next});
+  if (journal_->open) journal_->edits.push_back({name, owner(name), bases_[name.base].next});
   put(name, new_owner);
 }
 
-Name NameTable::claim(std::string_view wanted, std::uint32_t owner) {
+Name NameTable::claim(std::string_view wanted, std::uint32_t new_owner) {
   std::string clean;
   if (!is_identifier(wanted)) wanted = clean = sanitised(wanted);
   auto [text, number] = split_number(wanted);
-  return claim(Name{base_of(text), number}, owner);
+  return claim(Name{base_of(text), number}, new_owner);
 }
 
 Name NameTable::claim(Name name, std::uint32_t new_owner) {
@@ -88,7 +88,7 @@ Name NameTable::claim(Name name, std::uint32_t new_owner) {
   std::uint32_t old_next = base.next;
   while (owner({name.base, base.next}) != 0) ++base.next;
   name.number = base.next;
-  if (journaling_) edits_.push_back({name, 0, old_next});
+  if (journal_->open) journal_->edits.push_back({name, 0, old_next});
   put(name, new_owner);
   return name;
 }
@@ -110,23 +110,18 @@ void NameTable::append(std::string& out, Name name) const {
   append_number(out, std::int64_t{name.number});
 }
 
-void NameTable::begin() {
-  journaling_ = true;
-  edits_.clear();
-}
+void NameTable::begin() { journal_.value = {.open = true, .edits = {}}; }
 
-void NameTable::commit() {
-  journaling_ = false;
-  edits_.clear();
-}
+void NameTable::commit() { journal_.value = {}; }
 
 void NameTable::rollback() {
-  for (; !edits_.empty(); edits_.pop_back()) {
-    const Edit& e = edits_.back();
+  auto& edits = journal_->edits;
+  for (; !edits.empty(); edits.pop_back()) {
+    const Edit& e = edits.back();
     put(e.name, e.owner);
     bases_[e.name.base].next = e.next;
   }
-  journaling_ = false;
+  journal_.value = {};
 }
 
 }  // namespace hocket

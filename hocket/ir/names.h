@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hocket/base/hash.h"
+#include "hocket/base/not_copied.h"
 #include "hocket/base/small_vector.h"
 #include "hocket/base/texts.h"
 
@@ -24,13 +25,13 @@ bool is_identifier(std::string_view text);
 
 class NameTable {
  public:
-  /// Gives `owner` a name made of `wanted`: itself when free, else with the next free number.
-  Name claim(std::string_view wanted, std::uint32_t owner);
-  Name claim(Name wanted, std::uint32_t owner);
+  /// Gives `new_owner` a name made of `wanted`: itself when free, else with the next free number.
+  Name claim(std::string_view wanted, std::uint32_t new_owner);
+  Name claim(Name wanted, std::uint32_t new_owner);
   /// The name dies with its value, but is not given out again.
   void retire(Name name);
   /// Another owner for a name that has one.
-  void reassign(Name name, std::uint32_t owner) { set(name, owner); }
+  void reassign(Name name, std::uint32_t new_owner) { set(name, new_owner); }
   /// The owner of a name, 0 when nobody has it.
   std::uint32_t find(std::string_view text) const;
   void append(std::string& out, Name name) const;
@@ -47,11 +48,10 @@ class NameTable {
 
  private:
   static constexpr std::uint32_t retired = 0xffffffff;
-  // Owners by number; what is too far out for the vector of its base is in `sparse_`.
   struct Base {
-    std::uint32_t next = 1;   // the smallest number that may be free
-    std::uint32_t count = 0;  // of names claimed, which bounds the vector
-    SmallVector<std::uint32_t, 2> dense;
+    std::uint32_t next = 1;               // the smallest number that may be free
+    std::uint32_t count = 0;              // of names claimed, which bounds the vector
+    SmallVector<std::uint32_t, 2> dense;  // owners by number; those too far out are in `sparse_`
   };
   struct Edit {
     Name name;
@@ -59,16 +59,20 @@ class NameTable {
     std::uint32_t next;
   };
 
+  struct Journal {
+    bool open = false;
+    std::vector<Edit> edits;
+  };
+
   static std::uint64_t key(Name name) { return std::uint64_t{name.base} << 32 | name.number; }
   std::uint32_t owner(Name name) const;
-  void set(Name name, std::uint32_t owner);
-  void put(Name name, std::uint32_t owner);
+  void set(Name name, std::uint32_t new_owner);
+  void put(Name name, std::uint32_t new_owner);
 
   Texts texts_;  // of the bases
   std::vector<Base> bases_;
   std::unordered_map<std::uint64_t, std::uint32_t, MixedHash> sparse_;
-  bool journaling_ = false;
-  std::vector<Edit> edits_;
+  NotCopied<Journal> journal_;
 };
 
 }  // namespace hocket

@@ -20,7 +20,7 @@ class Projection {
         out_(body.name(), body.shared_world()),
         needed_(body.value_bound()),
         image_(body.value_bound()),
-        copier_(body, out_, Copier::Channels::same) {
+        copier_(body, out_) {
     out_.set_ranks(body.ranks());
   }
 

@@ -44,7 +44,8 @@ Window drain_window(LoopShape shape, std::int64_t steps, int j);
 /// run yet reads the state. Forwarded state is one slot, `%v` for a carry with one slot and else
 /// `%v_0`, `%v_1`...: it is given a value when it is read, hands one on when it has a next, and is
 /// not declared when it does neither. Fed inputs are there when nodes with delay 0 are; outputs
-/// when what they belong to runs. Channels stay. O(graph).
+/// when what they belong to runs. Channels stay. The body must be a verified one: its types are
+/// taken over. O(graph).
 Graph phase(const Graph& body, Window window);
 /// With the lags of this body, for who derives several phases.
 Graph phase(const Graph& body, const Lags& lags, Window window);

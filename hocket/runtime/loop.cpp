@@ -4,6 +4,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/ir/verify.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/seams.h"
 
@@ -20,6 +21,7 @@ Loop::Loop(const Program& program, Executor& executor, std::vector<Named> state)
   }
   rotated_ = std::ranges::any_of(program.graphs, is_rotated);
   if (!rotated_) return;
+  verify(program);  // phases take types and order from it as they are
   shape_ = loop_shape(program);
   check_seams(program);
   if (shape_ == LoopShape{}) return;

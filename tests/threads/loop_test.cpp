@@ -107,6 +107,14 @@ TEST(Loop, ADelayOfWhatNeverChangesMeansNothing) {
   EXPECT_EQ(loop.state()[0].at("w").as<float>()[0], 1);
 }
 
+TEST(Loop, RefusesARotatedBodyWhoseTypesDoNotFit) {
+  Program program = rotated_body();
+  Graph& g = program.graphs[0];
+  g.set_type(g.find("x"), Type{DType::f32, false, {8}});
+  Ranks ranks(program, {});
+  EXPECT_THROW(Loop(program, ranks, state()), Error);
+}
+
 TEST(Loop, NamesItsPhases) {
   Program program = rotated_body();
   Ranks ranks(program, {});

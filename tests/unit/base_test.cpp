@@ -11,6 +11,7 @@
 #include "hocket/base/error.h"
 #include "hocket/base/file.h"
 #include "hocket/base/float16.h"
+#include "hocket/base/not_copied.h"
 #include "hocket/base/small_vector.h"
 #include "hocket/base/text.h"
 #include "hocket/base/texts.h"
@@ -111,6 +112,21 @@ TEST(SmallVector, GrowsMovesAndCopies) {
   SmallVector<int, 2>& self = moved;
   moved = self;
   EXPECT_EQ(moved, small);
+}
+
+TEST(NotCopied, IsMovedButACopyStartsWithout) {
+  NotCopied<int> one;
+  one.value = 1;
+  NotCopied<int> copy = one, other;
+  other.value = 2;
+  EXPECT_EQ(copy.value, 0);
+  other = one;
+  EXPECT_EQ(other.value, 0);
+  NotCopied<int> moved = std::move(one);
+  EXPECT_EQ(moved.value, 1);
+  EXPECT_EQ(one.value, 0);  // NOLINT(bugprone-use-after-move): that is the promise
+  other = std::move(moved);
+  EXPECT_EQ(other.value, 1);
 }
 
 TEST(Texts, EachHasOneNumber) {

@@ -322,7 +322,7 @@ TEST(Clone, ACopierKeepsWhatANodeIs) {
   NodeId h = g.node(g.find("h_7")), y = g.node(g.find("y"));
   Graph to("to", g.shared_world());
   Value x = to.add_input(f32x4, "h_7");
-  Copier copier(g, to, Copier::Channels::same);
+  Copier copier(g, to);
   Value operands[] = {x};
   NodeId copy = copier.copy(h, to, operands, 2);
   EXPECT_EQ(to[copy].attr<std::int64_t>("channel"), g[h].attr<std::int64_t>("channel"));
@@ -339,6 +339,9 @@ TEST(Clone, ACopierKeepsWhatANodeIs) {
   Value handle[] = {to.result(copy)};
   NodeId waited = copier.copy(y, At(to, to.return_node(), "elsewhere"), handle, 0);
   EXPECT_EQ(to.path(waited), "elsewhere");  // it had none
+  EXPECT_THROW(copier.copy(g.node(g.find("x")), to, {}, 0), InternalError);
+  EXPECT_THROW(copier.copy(g.return_node(), to, handle, 0), InternalError);
+  EXPECT_THROW(Copier(to, to), InternalError);
   to.check_consistency();
 }
 
@@ -361,7 +364,11 @@ TEST(Graph, RollbackBringsInputsAndFarNamesBack) {
   EXPECT_EQ(g.inputs().size(), 4u);
   EXPECT_EQ(g.next(states[3]), g.find("far_900001"));
   EXPECT_EQ(g.next(far), Value{});
+  Value late = g.find("far_900001");
+  EXPECT_THROW(g.erase_inputs(std::vector<Value>{far, far}), InternalError);
   g.rollback();
+  EXPECT_EQ(g.next(late), Value{});  // not there any more
+  EXPECT_EQ(g.next({4'000'000}), Value{});
 
   g.check_consistency();
   EXPECT_EQ(to_text(g), before);
