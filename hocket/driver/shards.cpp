@@ -6,10 +6,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/iter/lags.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/element_rows.h"
 
@@ -83,24 +86,85 @@ Tensor whole_of(const std::vector<const Tensor*>& pieces, const Type& type) {
 
 // ---- what must start equal
 
+/// By value: the group of a gather that it is computed from without a sum over ranks or the next
+/// value of a state in between, null when there is none. O(graph).
+std::vector<const std::string*> gathered_over(const Graph& g) {
+  std::vector<const std::string*> group(g.value_bound());
+  std::vector<Value> open;
+  auto reach = [&](Value v, const std::string* over) {
+    if (group[v.index] != nullptr) return;
+    group[v.index] = over;
+    open.push_back(v);
+  };
+  for (NodeId n : g.nodes())
+    if (g[n].op == &ops::all_gather)
+      for (Value v : g.results(n)) reach(v, &g[n].attr<std::string>("group"));
+  std::unordered_map<Value, std::vector<Value>> takers;  // forwarded state by what it takes over
+  std::vector<bool> is_next(g.value_bound());            // of other state
+  for (const Input& in : g.inputs()) {
+    Value next = g.next(in.value);
+    if (next && in.kind == StateKind::forwarded) takers[next].push_back(in.value);
+    if (next && in.kind != StateKind::forwarded) is_next[next.index] = true;
+  }
+  while (!open.empty()) {
+    Value v = open.back();
+    open.pop_back();
+    if (is_next[v.index]) continue;
+    if (auto it = takers.find(v); it != takers.end())
+      for (Value state : it->second) reach(state, group[v.index]);
+    for (Use use : g.uses(v)) {
+      const Op* op = g[use.node].op;
+      if (use.node == g.return_node() || op == &ops::reduce_scatter || op == &ops::all_reduce)
+        continue;
+      for (Value result : g.results(use.node)) reach(result, group[v.index]);
+    }
+  }
+  return group;
+}
+
 /// State of the program that pieces are computed from, with the group that it must be equal in.
 class Shared {
  public:
-  Shared(const Graph& source, const Graph& program) : g_(program) {
+  Shared(const Graph& source, const Graph& program) : source_(source), g_(program) {
     for (std::size_t i = 0; i < g_.inputs().size(); ++i) index_[g_.inputs()[i].value] = i;
-    for (const Input& in : program.inputs())
-      if (Value before = source.find(program.name(in.value)); before && in.state)
-        look_at(source, before, in);
+    if (is_rotated(g_)) lags_.emplace(g_);
+    auto gathered = gathered_over(program), gathered_before = gathered_over(source);
+    for (const Input& in : program.inputs()) {
+      Value before = source.find(program.name(in.value));
+      if (!before || !in.state) continue;
+      look_at(before, in);
+      // Its update comes out of pieces only since the pass: they may be of anything.
+      Value next = g_.next(in.value), next_before = source.next(before);
+      if (next && gathered[next.index] != nullptr && next_before &&
+          gathered_before[next_before.index] == nullptr)
+        collect(in.value, *gathered[next.index]);
+    }
   }
   /// By input.
   const std::set<std::pair<std::size_t, std::string>>& found() const { return found_; }
 
  private:
   /// A shard of the pass's making, or a parameter that it cuts a piece out of.
-  void look_at(const Graph& source, Value before, const Input& in) {
-    if (became_shard(source.input(before), in)) return collect(in.value, in.shard->group);
+  void look_at(Value before, const Input& in) {
+    if (became_shard(source_.input(before), in)) return collect(in.value, in.shard->group);
     const std::string* group = cut_over(g_, in.value);
-    if (group != nullptr && cut_over(source, before) == nullptr) collect(in.value, *group);
+    if (group != nullptr && cut_over(source_, before) == nullptr) collect(in.value, *group);
+  }
+
+  /// What the source has in pieces differs between ranks as it should.
+  bool was_piece(Value v) const {
+    Value before = source_.find(g_.name(v));
+    return before && source_.is_input(source_.node(before)) && source_.input(before).shard;
+  }
+
+  /// Equal on all ranks of the group whatever its operands are. A gather of the pass's making is
+  /// not meant: its pieces must be those of the source's value.
+  bool levels(const Node& node, Value v, const std::string& group) const {
+    if (node.op == &ops::reduce_scatter || node.op == &ops::all_reduce) return true;
+    if (node.op != &ops::all_gather && node.op != &ops::broadcast_from) return false;
+    Value before = source_.find(g_.name(v));
+    return before && source_[source_.node(before)].op == node.op &&
+           node.attr<std::string>("group") == group;
   }
 
   /// The group that a state is cut over, before or behind its update: who reads it an iteration
@@ -129,35 +193,40 @@ class Shared {
         const Input& in = g_.input(v);
         if (in.kind == StateKind::forwarded && in.state) {
           if (Value next = g_.next(v)) open.push_back(next);
-        } else if (in.state) {
+        } else if (in.state && !was_piece(v)) {
           found_.emplace(index_.at(v), group);
         }
-      } else if (node.op != &ops::reduce_scatter && node.op != &ops::all_reduce) {
+      } else if (!levels(node, v, group)) {
         follow(node, v, open);
       }
     }
   }
 
-  /// In lists every tensor goes its own way.
-  static void follow(const Node& node, Value v, std::vector<Value>& open) {
+  /// In lists every tensor goes its own way. Who runs ahead of an update reads the state.
+  void follow(const Node& node, Value v, std::vector<Value>& open) const {
+    auto push = [&](Value operand) {
+      open.push_back(lags_ ? lags_->meaning(g_.node(v), operand) : operand);
+    };
     std::uint32_t result = v.index - node.first_result;
-    if (node.op->starts || node.op->waits) return open.push_back(node.inputs[result]);
+    if (node.op->starts || node.op->waits) return push(node.inputs[result]);
     if (!has_lists(node)) {
-      open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+      std::ranges::for_each(node.inputs, push);
       return;
     }
     std::uint32_t length = list_length(node);
     for (std::size_t s = 0; s < node.attributes.list_sizes().size(); ++s) {
       std::span<const Value> operands = node.slot(s);
       if (node.op->operands[s].count != Count::many)
-        open.insert(open.end(), operands.begin(), operands.end());
+        std::ranges::for_each(operands, push);
       else if (!operands.empty())
-        open.push_back(operands[result % length]);
+        push(operands[result % length]);
     }
   }
 
+  const Graph& source_;
   const Graph& g_;
   std::map<Value, std::size_t> index_;
+  std::optional<Lags> lags_;                       // of a rotated body
   std::map<std::string, std::vector<bool>> seen_;  // by group and value
   std::set<std::pair<std::size_t, std::string>> found_;
 };

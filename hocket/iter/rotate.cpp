@@ -118,7 +118,12 @@ class Planner {
       Value v = node.inputs[i];
       if (lags_.timeless(v)) continue;
       Value meant = lags_.meaning(n, v);
-      if (lags_.timeless(meant) || (!moved(n) && shift(meant) == 0)) continue;
+      if (lags_.timeless(meant)) {
+        // Through a carry, whose lag would no longer fit: the value itself fits every delay.
+        if (moved(n)) plan_.operands.push_back({n, i, {meant, 0, false}});
+        continue;
+      }
+      if (!moved(n) && shift(meant) == 0) continue;
       auto r = reading(meant, delay);
       if (!r) refuse(meant, delay, g_.describe(n), fmt::format("move {}, too", named(n)));
       plan_.operands.push_back({n, i, *r});

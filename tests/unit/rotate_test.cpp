@@ -230,6 +230,23 @@ TEST(Rotate, StatesThatTradePlacesStayInTime) {
   EXPECT_EQ(loop_difference(before, after, inputs_for(before, 6), {3}), "");
 }
 
+TEST(Rotate, ReadsWhatNeverChangesWithoutItsCarry) {
+  Program p = read(R"(graph step(%k: state f32[2] "k" parameter, %x: f32[2] "x",
+           %n_prev: state f32[2] forwarded, %x_prev: state f32[2] forwarded) {
+  %m: f32[2] = mul(%n_prev, %x_prev) delay=1
+  %n: f32[2] = exp(%k)
+  next %n_prev = %n
+  next %x_prev = %x
+  return m=%m
+})");
+  Graph& g = p.graphs[0];
+  rotate(g, nodes_of(g, {"m"}), 1, {.outputs_may_lag = true});
+  verify(p);
+  check_seams(g);
+  EXPECT_EQ(g[g.node(g.find("m"))].inputs[0], g.find("n"));
+  EXPECT_FALSE(g.find("n_prev"));
+}
+
 TEST(Phases, ChannelsOutlastEveryPhase) {
   Program after = moved(read(training_step), {"hb", "rb", "step", "sb", "sc", "ub", "uc"});
   Phases all = phases(after.graphs[0]);

@@ -194,6 +194,33 @@ TEST(Shards, MustStartEqual) {
   expect_refusals(source, program);
 }
 
+/// What is cut may be computed from state, or nothing is cut and a number decides.
+TEST(Shards, MustStartEqualBehindComputations) {
+  Program source = read(R"(mesh(dp=2)
+graph step(%p: state f32[2] "p" parameter, %lr: state f32[] "lr" buffer, %other: state f32[2] "other" buffer,
+           %x: f32[2] "x") {
+  %t: f32[2] = tanh(%p)
+  %h: pending f32[2] = all_reduce(%x) {group="dp"}
+  %s: f32[2] = wait(%h)
+  %v: f32[2] = mul(%s, %t)
+  %u: f32[2] = mul(%v, %lr)
+  next %p = %u
+  return t=%t, other=%other
+}
+)");
+  PassTable table = standard_passes();
+  for (const char* list : {"shard-optimizer", "shard-optimizer,cross-iteration:delay=all"}) {
+    Program program = source;
+    run_passes(program, table, table.parse(list));
+    for (std::size_t i = 0; i < 3; ++i) {
+      InputTables tables = counted(source);
+      std::ranges::fill(tables[1][i].bytes(), std::byte{0});
+      std::string message = message_of([&] { shard_state(source, program, tables); });
+      EXPECT_EQ(message.empty(), i == 2) << list << " " << i << message;
+    }
+  }
+}
+
 /// Without the pass nothing has to be equal.
 TEST(Shards, MayDifferWithoutThePass) {
   Program source = read(std::string(step));
