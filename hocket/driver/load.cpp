@@ -16,7 +16,6 @@
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
-#include "hocket/iter/lags.h"
 #include "hocket/iter/seams.h"
 #include "hocket/ops/ops.h"
 
@@ -79,9 +78,7 @@ void load_text(Step& step, bool values) {
   std::string text = read_file(path);
   Clock clock;
   try {
-    step.program = parse(text, ops::all());
-    // Delays are right when the phases that follow from them fit together.
-    if (std::ranges::any_of(step.program.graphs, is_rotated)) check_seams(step.program);
+    step.program = parse(text, ops::all(), find_loop_violation);
   } catch (const Error& e) {
     fail("{}: {}", path == "-" ? "standard input" : path, e.what());
   }

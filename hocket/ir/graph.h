@@ -33,6 +33,8 @@ struct Use {
 /// Iterations by which a node may be late: that a loop can be filled and drained is proved for
 /// each.
 inline constexpr int max_delay = 16;
+/// Of forwarded state. All slots of a body together repeat after at most as many iterations.
+inline constexpr int max_slots = 64;
 
 /// What a node is. Read it through `graph[n]`; change it through Graph.
 struct Node {

@@ -1,6 +1,9 @@
 #include "hocket/ir/meetings.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
+#include <queue>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -82,6 +85,59 @@ std::vector<std::vector<const Call*>> Meetings::parts() const {
   std::vector<std::vector<const Call*>> parts(count);
   for (const Call& c : calls) parts[c.meeting].push_back(&c);
   return parts;
+}
+
+const Call* Meetings::previous(const Call& c) const {
+  bool first = &c == calls.data() || (&c - 1)->graph != c.graph;
+  return first ? nullptr : &c - 1;
+}
+
+std::vector<std::int64_t> Meetings::order() const { return number(true); }
+std::vector<std::int64_t> Meetings::common_order() const { return number(false); }
+
+std::vector<std::int64_t> Meetings::number(bool to_the_end) const {
+  std::vector<std::vector<const Call*>> parts = this->parts();
+  std::vector<std::size_t> earlier(count);  // calls right before, not numbered yet
+  for (const Call& c : calls)
+    if (const Call* following = next(c)) ++earlier[following->meeting];
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  for (std::size_t m = 0; m < count; ++m)
+    if (earlier[m] == 0) ready.push(m);
+  std::vector<std::int64_t> numbers(count, -1);
+  std::int64_t numbered = 0;
+  for (std::size_t first = 0;;) {
+    while (first < count && numbers[first] >= 0) ++first;
+    if (first == count || (ready.empty() && !to_the_end)) return numbers;
+    std::size_t m = first;
+    if (!ready.empty()) {
+      m = ready.top();
+      ready.pop();
+      if (numbers[m] >= 0) continue;
+    }
+    numbers[m] = numbered++;
+    for (const Call* c : parts[m])
+      if (const Call* following = next(*c); following && --earlier[following->meeting] == 0)
+        ready.push(following->meeting);
+  }
+}
+
+std::optional<Contradiction> find_contradiction(const Meetings& meetings) {
+  std::vector<std::int64_t> numbers = meetings.common_order();
+  auto open = std::ranges::find(numbers, -1);
+  if (open == numbers.end()) return std::nullopt;
+  // Before each that has no number some graph has another one: this way back comes to a circle.
+  std::vector<std::vector<const Call*>> parts = meetings.parts();
+  std::vector<bool> seen(meetings.count);
+  for (auto at = static_cast<std::size_t>(open - numbers.begin());;) {
+    seen[at] = true;
+    auto call = std::ranges::find_if(parts[at], [&](const Call* c) {
+      const Call* before = meetings.previous(*c);
+      return before != nullptr && numbers[before->meeting] < 0;
+    });
+    const Call* before = meetings.previous(**call);
+    if (seen[before->meeting]) return Contradiction{*before, **call};
+    at = before->meeting;
+  }
 }
 
 }  // namespace hocket

@@ -2,6 +2,8 @@
 // Which calls of ranks with different graphs belong together.
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "hocket/ir/program.h"
@@ -26,10 +28,29 @@ struct Meetings {
   std::size_t count = 0;    ///< meetings, numbered in the order in which they are found
 
   explicit Meetings(const Program& program);
-  /// The call that the same graph makes next; none after the last.
+  /// The call that the same graph makes next (before); none after the last (before the first).
   const Call* next(const Call& c) const;
+  const Call* previous(const Call& c) const;
   /// By meeting.
   std::vector<std::vector<const Call*>> parts() const;
+  /// By meeting: numbers from 0 that ascend along every graph. Where graphs contradict each other,
+  /// the first meeting found is next. O(calls log calls).
+  std::vector<std::int64_t> order() const;
+  /// The same, but it ends there, and the rest has -1.
+  std::vector<std::int64_t> common_order() const;
+
+ private:
+  std::vector<std::int64_t> number(bool to_the_end) const;
 };
+
+/// Two calls of one graph that some other graph, or several in a row, have the other way round.
+struct Contradiction {
+  Call first, second;  ///< as they stand in their graph
+};
+
+/// None when all graphs start what they have in common in one order, whatever groups it belongs to.
+/// Then no rank can wait for ever for others that have what they need: of all that ranks wait for,
+/// some meeting is the first in that order, and all of its ranks have started it.
+std::optional<Contradiction> find_contradiction(const Meetings& meetings);
 
 }  // namespace hocket

@@ -17,15 +17,14 @@ class Parser {
     for (const Op* op : ops) ops_.emplace(op->name, op);
   }
 
-  Program program() {
+  Program program(const ProgramCheck& check) {
     Program p;
     p.world = std::make_shared<const World>(world());
     world_ = p.world;
     if (lex_.at_end()) lex_.unexpected("'graph'");
     while (!lex_.at_end()) graph(p);
-    if (auto v = find_class_violation(p))
-      lex_.fail_at(v->node ? graph_places_[v->graph][v->node.index] : graph_starts_[v->graph],
-                   v->message);
+    require(find_class_violation(p));
+    if (check) require(check(p));
     return p;
   }
 
@@ -39,6 +38,12 @@ class Parser {
     std::vector<NodeId> without_channel = {};
     std::int64_t highest_channel = -1;
   };
+
+  void require(const std::optional<ClassViolation>& v) const {
+    if (v)
+      lex_.fail_at(v->node ? graph_places_[v->graph][v->node.index] : graph_starts_[v->graph],
+                   v->message);
+  }
 
   // ---- header
 
@@ -196,8 +201,8 @@ class Parser {
       if (lex_.accept('(')) {
         std::size_t at = lex_.position();
         std::int64_t slots = lex_.integer("a number of slots");
-        if (slots < 1 || slots > 1 << 20)
-          lex_.fail_at(at, fmt::format("{} slots, wanted 1 to {}", slots, 1 << 20));
+        if (slots < 1 || slots > max_slots)
+          lex_.fail_at(at, fmt::format("{} slots, wanted 1 to {}", slots, max_slots));
         info.slots = static_cast<int>(slots);
         lex_.expect(')', "after the number of slots");
       }
@@ -492,8 +497,8 @@ class Parser {
 
 }  // namespace
 
-Program parse(std::string_view text, std::span<const Op* const> ops) {
-  return Parser(text, ops).program();
+Program parse(std::string_view text, std::span<const Op* const> ops, const ProgramCheck& check) {
+  return Parser(text, ops).program(check);
 }
 
 }  // namespace hocket

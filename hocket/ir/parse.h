@@ -1,18 +1,24 @@
 #pragma once
 // The one parser of the language.
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 
-#include "hocket/ir/program.h"
+#include "hocket/ir/verify.h"
 
 namespace hocket {
 
 /// A deeper nest of regions is an error.
 inline constexpr int max_region_depth = 16;
 
-/// Reads a program and verifies it. Errors read `line 7: what was found, what was wanted (column
-/// 3)`. Time and memory are linear in the text.
-Program parse(std::string_view text, std::span<const Op* const> ops);
+/// What else may be wrong with a program, for an error that tells the place.
+using ProgramCheck = std::function<std::optional<ClassViolation>(const Program&)>;
+
+/// Reads a program, verifies it and checks it. Errors read `line 7: what was found, what was wanted
+/// (column 3)`. Time and memory are linear in the text.
+Program parse(std::string_view text, std::span<const Op* const> ops,
+              const ProgramCheck& check = nullptr);
 
 }  // namespace hocket

@@ -109,7 +109,8 @@ Finding next(const Graph& g, NodeId n) {
   bool forwarded = in.state && in.kind == StateKind::forwarded;
   if (g.type(v).pending && !forwarded) return "an input in flight must be forwarded state";
   if (!forwarded && in.slots != 1) return "only forwarded state has several slots";
-  if (in.slots < 1) return fmt::format("{} slots, wanted at least 1", in.slots);
+  if (in.slots < 1 || in.slots > max_slots)
+    return fmt::format("{} slots, wanted 1 to {}", in.slots, max_slots);
   Value to = g.next(v);
   if (forwarded && !to && g.uses(v).empty()) return "forwarded state is neither read nor handed on";
   if (to && g.type(to) != g.type(v))

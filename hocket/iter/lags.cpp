@@ -21,6 +21,13 @@ bool is_rotated(const Graph& body) {
   return false;
 }
 
+NodeId first_that_changes(const Graph& body) {
+  const Lags lags(body);
+  for (NodeId n : body.nodes())
+    if (!lags.timeless(n)) return n;
+  return body.return_node();
+}
+
 Lags::Lags(const Graph& body)
     : body_(body),
       timeless_(body.value_bound()),
@@ -55,6 +62,10 @@ Lags::Lags(const Graph& body)
   }
 }
 
+void Lags::refuse(Value state, const std::string& why) const {
+  throw LoopError(body_, body_.node(state), fmt::format("state %{}: {}", body_.name(state), why));
+}
+
 void Lags::find_timeless() {
   for (const Input& in : body_.inputs()) {
     Value next = next_[in.value.index];
@@ -79,7 +90,7 @@ void Lags::settle(Value input, std::vector<Value>& path) {
     path.push_back(v);
     if (!is_state(v) || timeless(v)) break;
     Value next = next_[v.index];
-    if (!next) fail("state %{}: forwarded, but it has no next value", body_.name(v));
+    if (!next) refuse(v, "forwarded, but it has no next value");
     v = next;
   }
   // States that only trade places have no update to be delayed: their lag is 0. Forwarded state
@@ -88,7 +99,7 @@ void Lags::settle(Value input, std::vector<Value>& path) {
   auto circle = around ? std::ranges::find(path, v) : path.end();
   for (auto it = circle; it != path.end(); ++it)
     if (input_of(*it).kind == StateKind::forwarded)
-      fail("state %{}: forwarded in a circle, so that nobody makes its value", body_.name(*it));
+      refuse(*it, "forwarded in a circle, so that nobody makes its value");
   for (auto i = static_cast<std::size_t>(circle - path.begin()); i-- > 0;) {
     const Input& in = input_of(path[i]);
     if (!in.state || timeless(path[i])) continue;
@@ -102,27 +113,23 @@ void Lags::settle(Value input, std::vector<Value>& path) {
 
 Value Lags::state_of(Value next) const {
   if (shared_[next.index])
-    fail(
-        "%{}: it is the next value of several states, and a reader that runs ahead of it reads one "
-        "of them; give each state a next value of its own (after)",
-        body_.name(next));
+    throw LoopError(
+        body_, body_.node(next),
+        fmt::format("{}: it is the next value of several states, and a reader that runs ahead of "
+                    "it reads one of them; give each state a next value of its own (after)",
+                    body_.describe(body_.node(next))));
   return states_[next.index];
-}
-
-Value Lags::meaning(Value operand, int delay, const std::string& reader) const {
-  if (timeless(operand)) return operand;
-  if (lag(operand) == delay) return base(operand);
-  if (stands_in(operand, delay)) return state_of(operand);
-  fail("{}: has delay {} and reads %{}, which has {}; wanted equal delays{}", reader, delay,
-       body_.name(operand), lag(operand),
-       lag(operand) < delay ? ", or forwarded state between them" : "");
 }
 
 Value Lags::meaning(NodeId reader, Value operand) const {
   if (timeless(operand)) return operand;
   int delay = body_[reader].delay;
   if (lag(operand) == delay) return base(operand);
-  return meaning(operand, delay, body_.describe(reader));
+  if (stands_in(operand, delay)) return state_of(operand);
+  throw LoopError(body_, reader,
+                  fmt::format("{}: has delay {} and reads %{}, which has {}; wanted equal delays{}",
+                              body_.describe(reader), delay, body_.name(operand), lag(operand),
+                              lag(operand) < delay ? ", or forwarded state between them" : ""));
 }
 
 Lags::OutputMeaning Lags::output(Value v) const {
@@ -134,10 +141,11 @@ Lags::OutputMeaning Lags::output(Value v) const {
 int Lags::turns() const {
   int turns = 1;
   for (const Input& in : body_.inputs()) {
-    turns = std::lcm(turns, std::min(in.slots, max_turns + 1));
-    if (turns > max_turns)
-      fail("state %{}: its {} slots and those of others repeat after more than {} iterations",
-           body_.name(in.value), in.slots, max_turns);
+    turns = std::lcm(turns, in.slots);
+    if (turns > max_slots)
+      refuse(in.value, fmt::format("its {} slots and those of others repeat after {} iterations, "
+                                   "wanted at most {}",
+                                   in.slots, turns, max_slots));
   }
   return turns;
 }

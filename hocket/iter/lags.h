@@ -1,11 +1,24 @@
 #pragma once
 // When things happen in a rotated body, and what its operands mean.
 
+#include <string>
 #include <vector>
 
+#include "hocket/base/error.h"
 #include "hocket/ir/graph.h"
 
 namespace hocket {
+
+/// A body whose delays and forwarded state do not fit together, and where. The message ends with
+/// `[loop]`, as if the verifier had a rule of that name.
+class LoopError : public Error {
+ public:
+  LoopError(const Graph& body, NodeId where, const std::string& message)
+      : Error(message + " [loop]"), graph(&body), node(where) {}
+
+  const Graph* graph;
+  NodeId node;  ///< none when no single node is at fault
+};
 
 /// A view of a body whose nodes have delays. Kernel iteration t runs a node for its own iteration
 /// t - delay; likewise every value belongs to the iteration t - lag:
@@ -20,8 +33,8 @@ namespace hocket {
 /// update of a state reads the new value itself, which *stands in* for the state.
 class Lags {
  public:
-  /// O(graph). Throws Error when forwarded state goes in a circle or has no next value. The body
-  /// must not be edited while this is in use.
+  /// O(graph). Throws LoopError when forwarded state goes in a circle or has no next value. The
+  /// body must not be edited while this is in use.
   explicit Lags(const Graph& body);
 
   /// Pure nodes that read nothing that changes, and state that keeps its value. Their delays mean
@@ -37,13 +50,11 @@ class Lags {
   /// True for what some state with an initial value takes over.
   bool is_next(Value v) const { return static_cast<bool>(states_[v.index]); }
   /// The state that a value stands in for where a reader runs one iteration ahead, none for a value
-  /// that is nobody's next. Throws Error when several states share it.
+  /// that is nobody's next. Throws LoopError when several states share it.
   Value state_of(Value next) const;
 
   /// The operand that a reader with this delay has in the body before any rotation: a result, a fed
-  /// input or a state of its own iteration. `reader` is for the message of the Error when the lags
-  /// do not fit.
-  Value meaning(Value operand, int delay, const std::string& reader) const;
+  /// input or a state of its own iteration. Throws LoopError when the lags do not fit.
   Value meaning(NodeId reader, Value operand) const;
   /// An output belongs to the iteration t - lag, and means a value of that iteration.
   struct OutputMeaning {
@@ -54,11 +65,12 @@ class Lags {
 
   /// The largest delay.
   int depth() const { return depth_; }
-  /// After how many iterations the slots of forwarded state repeat. Throws Error beyond
-  /// `max_turns`.
+  /// After how many iterations the slots of forwarded state repeat. Throws LoopError beyond
+  /// `max_slots`.
   int turns() const;
 
  private:
+  [[noreturn]] void refuse(Value state, const std::string& why) const;
   void find_timeless();
   void settle(Value input, std::vector<Value>& path);
   bool is_input(Value v) const { return input_[v.index] != 0; }
@@ -75,11 +87,14 @@ class Lags {
   int depth_ = 0;
 };
 
-inline constexpr int max_turns = 64;
-
 bool is_forwarded(const Graph& body, Value v);
 
 /// Whether a body has delays or forwarded state, so that only its phases can be run. O(graph).
 bool is_rotated(const Graph& body);
+
+/// The first node that is not the same in every iteration: in front of it stands nothing that could
+/// depend on a delayed node. Itself delayed or not. The end of the body when there is none.
+/// O(graph).
+NodeId first_that_changes(const Graph& body);
 
 }  // namespace hocket

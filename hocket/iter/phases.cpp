@@ -150,11 +150,11 @@ LoopShape loop_shape(const Program& program) {
     LoopShape one = loop_shape(g);
     all.depth = std::max(all.depth, one.depth);
     all.turns = std::lcm(all.turns, one.turns);
-    if (all.turns > max_turns)
-      fail(
-          "graph {}: the slots of forwarded state in all graphs repeat after {} iterations, wanted "
-          "at most {}",
-          g.name(), all.turns, max_turns);
+    if (all.turns > max_slots)
+      throw LoopError(g, {},
+                      fmt::format("graph {}: the slots of forwarded state in all graphs repeat "
+                                  "after {} iterations, wanted at most {}",
+                                  g.name(), all.turns, max_slots));
   }
   return all;
 }

@@ -1,6 +1,7 @@
 #include "hocket/iter/rotate.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -61,6 +62,11 @@ class Planner {
       if (g[n].delay > max_delay - k) fail("{}: a delay above {}", g.describe(n), max_delay);
       moved_[n.index] = !lags_.timeless(n);
     }
+    NodeId place = options.before;
+    if (!place) return;
+    if (!g.contains(place) || g.is_input(place))
+      internal_fail("rotate: there is no place {}", place.index);
+    if (moved(place)) fail("{}: moves itself, wanted another destination", g.describe(place));
   }
 
   Plan plan() {
@@ -71,6 +77,7 @@ class Planner {
     plan_outputs();
     plan_nexts();
     check_destination();
+    check_turns();
     return std::move(plan_);
   }
 
@@ -184,13 +191,45 @@ class Planner {
 
   void check_destination() const {
     NodeId place = options_.before, reader = plan_.first_reader;
-    if (!place) return;
-    if (!g_.contains(place) || g_.is_input(place))
-      internal_fail("rotate: there is no place {}", place.index);
-    if (moved(place)) fail("{}: moves itself, wanted another destination", g_.describe(place));
-    if (reader && g_.before(reader, place))
+    if (place && reader && g_.before(reader, place))
       fail("{}: as the destination it stands behind {}, which reads what is moved",
            g_.describe(place), g_.describe(reader));
+  }
+
+  /// The slots of all forwarded state there will be must repeat soon enough: see Lags::turns.
+  void check_turns() const {
+    std::unordered_map<Value, std::size_t> lost;  // readers, of forwarded state
+    auto lose = [&](Value v) {
+      if (is_forwarded(g_, v)) ++lost[v];
+    };
+    for (const Plan::Operand& o : plan_.operands) lose(g_[o.node].inputs[o.index]);
+    for (const Plan::Next& n : plan_.nexts) lose(g_.next(n.state));
+    if (!plan_.outputs.empty()) {
+      std::vector<Output> outputs = g_.outputs();
+      for (const Plan::NewOutput& o : plan_.outputs) lose(outputs[o.index].value);
+    }
+    int turns = 1;
+    for (const Input& in : g_.inputs()) {
+      if (!is_forwarded(g_, in.value)) continue;
+      auto it = lost.find(in.value);
+      if (it == lost.end() || it->second < g_.uses(in.value).size())
+        turns = std::lcm(turns, in.slots);
+    }
+    auto add = [&](const Reading& r, const auto& reader) {
+      if (r.distance == 0) return;
+      turns = std::lcm(turns, r.distance);
+      if (turns > max_slots)
+        fail(
+            "{}: it would read %{} through {} slots, which repeat together with those of others "
+            "after {} iterations, wanted at most {}",
+            reader(), g_.name(r.value), r.distance, turns, max_slots);
+    };
+    for (const Plan::Operand& o : plan_.operands)
+      add(o.reading, [&] { return g_.describe(o.node); });
+    for (const Plan::Next& n : plan_.nexts)
+      add(n.reading, [&] { return fmt::format("state %{}", g_.name(n.state)); });
+    for (const Plan::NewOutput& o : plan_.outputs)
+      add(o.reading, [&] { return fmt::format("output {}", o.index); });
   }
 
   const Graph& g_;

@@ -1,5 +1,6 @@
 #include "hocket/iter/seams.h"
 
+#include <algorithm>
 #include <set>
 
 #include "hocket/base/error.h"
@@ -74,9 +75,12 @@ void check_meetings(const Program& program) {
     const Graph &g = program.graphs[c.graph], &other = program.graphs[first[c.meeting]->graph];
     NodeId met = first[c.meeting]->node;
     if (g[c.node].delay != other[met].delay)
-      fail("graph {}: {} has delay {}, but {} of graph {}, on channel {} as well, has {}", g.name(),
-           g.describe(c.node), g[c.node].delay, other.describe(met), other.name(),
-           g[c.node].attr<std::int64_t>("channel"), other[met].delay);
+      throw LoopError(
+          g, c.node,
+          fmt::format(
+              "graph {}: {} has delay {}, but {} of graph {}, on channel {} as well, has {}",
+              g.name(), g.describe(c.node), g[c.node].delay, other.describe(met), other.name(),
+              g[c.node].attr<std::int64_t>("channel"), other[met].delay));
   }
 }
 
@@ -116,6 +120,17 @@ void check_seams(const Program& program) {
   LoopShape shape = loop_shape(program);
   check_meetings(program);
   for (const Graph& g : program.graphs) check_runs(g, shape);
+}
+
+std::optional<ClassViolation> find_loop_violation(const Program& program) {
+  if (std::ranges::none_of(program.graphs, is_rotated)) return std::nullopt;
+  try {
+    check_seams(program);
+  } catch (const LoopError& e) {
+    return ClassViolation{static_cast<std::size_t>(e.graph - program.graphs.data()), e.node,
+                          e.what()};
+  }
+  return std::nullopt;
 }
 
 }  // namespace hocket

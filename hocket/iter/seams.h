@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hocket/ir/verify.h"
 #include "hocket/iter/phases.h"
 
 namespace hocket {
@@ -42,5 +43,8 @@ void check_run(std::span<const RunPhase> run);
 /// ranks would not meet. O(graph) for each different phase.
 void check_seams(const Graph& body);
 void check_seams(const Program& program);
+
+/// What check_seams says of a program in which something is delayed, and where; for parse().
+std::optional<ClassViolation> find_loop_violation(const Program& program);
 
 }  // namespace hocket

@@ -334,14 +334,6 @@ NodeId front(const Graph& g, std::span<const NodeId> moved) {
   return {};  // all are delayed, and rotate finds a place
 }
 
-/// The first node that is not the same in every iteration.
-NodeId first_that_changes(const Graph& g) {
-  const Lags lags(g);
-  for (NodeId n : g.nodes())
-    if (!lags.timeless(n)) return n;
-  internal_fail("cross-iteration: nothing in {} changes", g.name());
-}
-
 void apply(const Plan& plan) {
   Graph& g = *plan.graph;
   std::vector<NodeId> nodes;

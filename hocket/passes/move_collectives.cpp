@@ -2,12 +2,16 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/ir/meetings.h"
 #include "hocket/iter/lags.h"
+#include "hocket/iter/place.h"
 #include "hocket/iter/rotate.h"
 #include "hocket/iter/seams.h"
 #include "hocket/passes/collectives.h"
@@ -29,7 +33,7 @@ template <class Accept>
   std::vector<std::string> names;
   for (const Graph& g : program.graphs)
     for (NodeId n : g.nodes())
-      if (accept(g[n]))
+      if (accept(g, n))
         for (Value v : g.results(n)) names.push_back(shown(g, v));
   std::vector<std::string_view> known(names.begin(), names.end());
   fail("{} '{}'{}", what, name, nearest_hint(name, known));
@@ -49,7 +53,7 @@ std::vector<std::vector<NodeId>> find_collectives(const Program& program, std::s
     }
     if (!somewhere)
       refuse(program, "option 'move': there is no collective", trim(name),
-             [](const Node& n) { return n.op->starts; });
+             [](const Graph& g, NodeId n) { return g[n].op->starts; });
   }
   const Meetings meetings(program);
   std::vector<bool> moves(meetings.count);
@@ -73,26 +77,67 @@ void move_in(Graph& g, std::span<const NodeId> collectives, std::string_view bef
            shown(g, share.returned), shown(g, share.collectives[0]));
     nodes.insert(nodes.end(), share.nodes.begin(), share.nodes.end());
   }
-  rotate(g, nodes, 1, {.before = find_node(g, before)});  // now: it may be a part of what was cut
+  NodeId place = before == "none" ? NodeId{} : find_node(g, before);  // maybe of what was cut
+  if (before != "none" && !place)
+    g.remark({.where = shown(g, collectives[0]),
+              .what = "goes where the dataflow says",
+              .why = fmt::format("graph {} has no node {}", g.name(), before)});
+  rotate(g, nodes, 1, {.before = place});
   for (NodeId n : collectives)
     g.remark({.where = shown(g, n),
               .what = fmt::format("moved into the next iteration, with {} nodes", nodes.size()),
               .why = "that is asked for"});
 }
 
+/// What is delayed goes in front of all that changes.
+void move_to_front(Graph& g) {
+  std::vector<NodeId> delayed;
+  for (NodeId n : std::as_const(g).nodes())
+    if (std::as_const(g)[n].delay > 0) delayed.push_back(n);
+  if (delayed.empty()) return;
+  place_block(g, delayed, first_that_changes(g));
+  g.remark({.where = g.name(),
+            .what = "what is moved stands in front of everything",
+            .why = "ranks with different graphs start it in one order only there"});
+}
+
+/// All ranks must still start everything in one order. Those in front of all others do, if they did
+/// before.
+void keep_order(Program& program, bool may_place) {
+  auto broken = find_contradiction(Meetings(program));
+  if (broken && may_place) {
+    for (Graph& g : program.graphs) move_to_front(g);
+    broken = find_contradiction(Meetings(program));
+  }
+  if (!broken) return;
+  const Graph& g = program.graphs[broken->first.graph];
+  fail(
+      "graph {}: {} stands before {}, which ranks with other graphs start the other way round; "
+      "wanted one order on all ranks",
+      g.name(), g.describe(broken->first.node), g.describe(broken->second.node));
+}
+
 }  // namespace
 
 void move_collectives(Program& program, std::string_view names, std::string_view before) {
   std::vector<std::vector<NodeId>> collectives = find_collectives(program, names);
-  bool placed = before == "none";
-  for (const Graph& g : program.graphs) placed = placed || find_node(g, before);
-  if (!placed)
-    refuse(program, "option 'before': there is no node", before, [](const Node&) { return true; });
+  auto moves = [&](const Graph& g) {
+    return !collectives[static_cast<std::size_t>(&g - program.graphs.data())].empty();
+  };
+  auto has_place = [&](const Graph& g) { return moves(g) && find_node(g, before); };
+  if (before != "none" && std::ranges::none_of(program.graphs, has_place))
+    refuse(program,
+           program.graphs.size() == 1
+               ? "option 'before': there is no node"
+               : "option 'before': no graph where something moves has a node",
+           before, [&](const Graph& g, NodeId) { return moves(g); });
   for (std::size_t i = 0; i < collectives.size(); ++i) {
     Graph& g = program.graphs[i];
     if (!collectives[i].empty()) move_in(g, collectives[i], before);
   }
-  if (program.graphs.size() > 1) check_seams(program);
+  if (program.graphs.size() == 1) return;
+  keep_order(program, before == "none");
+  check_seams(program);
 }
 
 }  // namespace hocket

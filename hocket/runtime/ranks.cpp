@@ -148,7 +148,11 @@ std::vector<RankResult> Ranks::step(const Program& program,
                                     std::span<const std::vector<Tensor>> inputs) {
   if (inputs.size() != crew_->ranks.size())
     fail("inputs for {}, wanted {}", count_of(std::ssize(inputs), "rank"), count());
-  if (!crew_->failed) crew_->run(program, inputs);
+  if (crew_->failed) std::rethrow_exception(crew_->failed);
+  bool copies = program.world->ranks() == 1;
+  for (int r = 0; r < count(); ++r)
+    require_inputs(program.graph_of(copies ? 0 : r), r, inputs[static_cast<std::size_t>(r)], true);
+  crew_->run(program, inputs);
   if (crew_->failed) std::rethrow_exception(crew_->failed);
   return std::exchange(crew_->results, std::vector<RankResult>(crew_->ranks.size()));
 }

@@ -35,8 +35,9 @@ class Ranks final : public Executor {
 
   int count() const;
   void announce(std::int64_t iteration, int drain) override;
-  /// RunError with the first cause when a rank fails, after all of them have stopped; from then on
-  /// every step throws it. Programs must outlive this where traces are kept.
+  /// Error, before any rank begins, when inputs do not fit; another step may follow. RunError with
+  /// the first cause when a rank fails, after all of them have stopped; from then on every step
+  /// throws it. Programs must outlive this where traces are kept.
   std::vector<RankResult> step(const Program& program,
                                std::span<const std::vector<Tensor>> inputs) override;
 

@@ -17,6 +17,7 @@
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
 #include "hocket/iter/phases_text.h"
+#include "hocket/iter/seams.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/runner.h"
 #include "support/broken_passes.h"
@@ -75,7 +76,7 @@ struct Outcome {
 
 Outcome run(const Golden& golden) {
   try {
-    Outcome outcome{.program = parse(golden.input, ops::all())};
+    Outcome outcome{.program = parse(golden.input, ops::all(), find_loop_violation)};
     PassTable passes = table();
     auto reports =
         run_passes(outcome.program, passes, passes.parse(golden.passes), {.verify_all = true});
@@ -117,7 +118,7 @@ class GoldenTest : public ::testing::Test {
     if (actual.starts_with("error: ")) return;
     // What came out can be read again, and means what went in.
     if (!golden.phases) {
-      after = parse(actual, ops::all());
+      after = parse(actual, ops::all(), find_loop_violation);
       EXPECT_EQ(to_text(after), actual);
     }
     Program before = parse(golden.input, ops::all());

@@ -189,6 +189,28 @@ TEST(Loop, RefusesWhatDoesNotFit) {
   }
 }
 
+TEST(Loop, GoesOnBehindABatchThatDidNotFit) {
+  Program program = rotated_body();
+  std::vector<Loop::Named> wrong = batch(1);
+  wrong[1]["x"] = Tensor(Type{DType::f32, false, {5}});
+  auto run = [&](bool stumbles) {
+    Ranks ranks(program, {});
+    Loop loop(program, ranks, state());
+    for (int i = 0; i < 3; ++i) {
+      if (stumbles) {
+        EXPECT_THROW((void)loop.step(wrong), Error);
+      }
+      (void)loop.step(batch(i));
+    }
+    (void)loop.finish();
+    EXPECT_EQ(loop.iterations(), 3);
+    return loop.state();
+  };
+  auto plain = run(false), stumbled = run(true);
+  for (std::size_t r = 0; r < plain.size(); ++r)
+    for (const auto& [name, value] : plain[r]) EXPECT_TRUE(same_bits(value, stumbled[r].at(name)));
+}
+
 TEST(Loop, IsFixedWhenItIsMade) {
   Program program = rotated_body();
   Ranks ranks(program, {});

@@ -247,6 +247,28 @@ TEST(Rotate, ReadsWhatNeverChangesWithoutItsCarry) {
   EXPECT_FALSE(g.find("n_prev"));
 }
 
+TEST(Rotate, CountsTheTurnsOfWhatWillBeLeft) {
+  Program program = read(R"(graph step(%x: f32[2] "x") {
+  %p: f32[2] = neg(%x)
+  %q: f32[2] = abs(%x)
+  return p=%p, q=%q
+}
+)");
+  Graph& g = program.graphs[0];
+  RotateOptions lag{.outputs_may_lag = true};
+  rotate(g, nodes_of(g, {"p"}), 7, lag);
+  std::string before = to_text(g);
+  EXPECT_EQ(message_of([&] { rotate(g, nodes_of(g, {"q"}), 10, lag); }),
+            "%q = abs: it would read %x through 10 slots, which repeat together with those of "
+            "others after 70 iterations, wanted at most 64");
+  EXPECT_EQ(to_text(g), before);
+  // With the seven slots gone, ten are no trouble.
+  rotate(g, nodes_of(g, {"p"}), 1, lag);
+  rotate(g, nodes_of(g, {"q"}), 8, lag);
+  EXPECT_EQ(loop_shape(g).turns, 8);
+  check_seams(g);
+}
+
 TEST(Phases, ChannelsOutlastEveryPhase) {
   Program after = moved(read(training_step), {"hb", "rb", "step", "sb", "sc", "ub", "uc"});
   Phases all = phases(after.graphs[0]);

@@ -50,6 +50,26 @@ std::vector<Tensor> run_region(const Program& program, const Graph& region,
 
 }  // namespace
 
+void require_inputs(const Graph& graph, int rank, std::span<const Tensor> inputs, bool in_flight) {
+  auto specs = graph.inputs();
+  if (inputs.size() != specs.size())
+    fail("rank {}: {} inputs given, graph {} wants {}", rank, inputs.size(), graph.name(),
+         specs.size());
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    Value v = specs[i].value;
+    // Between phases nothing is in flight any more. What a phase does not read it need not be
+    // given.
+    bool forwarded = specs[i].state && specs[i].kind == StateKind::forwarded;
+    bool elsewhere = in_flight && graph.type(v).pending;
+    if (forwarded && !inputs[i] && (elsewhere || graph.uses(v).empty())) continue;
+    Type wanted = graph.type(v).ready();
+    if (!inputs[i] || inputs[i].type() != wanted)
+      fail("rank {}: input %{} is {}, wanted {}{}", rank, graph.name(v),
+           inputs[i] ? to_text(inputs[i].type()) : "missing", to_text(wanted),
+           forwarded ? ", which an earlier phase makes" : "");
+  }
+}
+
 Frame::Frame(const Program& program, const Graph& graph, int rank, std::span<const Tensor> inputs,
              Options options)
     : program_(program),
@@ -62,24 +82,12 @@ Frame::Frame(const Program& program, const Graph& graph, int rank, std::span<con
     readers_[i] = static_cast<std::uint32_t>(graph.uses(Value{i}).size());
   if (Backend* backend = options.backend; backend != nullptr)
     instead_ = [backend](KernelCall& call) { return backend->run(call); };
-  auto specs = graph.inputs();
-  if (inputs.size() != specs.size())
-    fail("rank {}: {} inputs given, graph {} wants {}", rank, inputs.size(), graph.name(),
-         specs.size());
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    Value v = specs[i].value;
-    // Between phases nothing is in flight any more. What a phase does not read it need not be
-    // given.
-    bool forwarded = specs[i].state && specs[i].kind == StateKind::forwarded;
-    bool elsewhere = options.in_flight && graph.type(v).pending;
-    if (forwarded && !inputs[i] && (elsewhere || graph.uses(v).empty())) continue;
-    Type wanted = graph.type(v).ready();
-    if (!inputs[i] || inputs[i].type() != wanted)
-      fail("rank {}: input %{} is {}, wanted {}{}", rank, graph.name(v),
-           inputs[i] ? to_text(inputs[i].type()) : "missing", to_text(wanted),
-           forwarded ? ", which an earlier phase makes" : "");
-    if (specs[i].state && !forwarded) initial_[v] = inputs[i];
-    define(v, inputs[i]);
+  require_inputs(graph, rank, inputs, options.in_flight);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]) continue;
+    const Input& in = graph.inputs()[i];
+    if (in.state && in.kind != StateKind::forwarded) initial_[in.value] = inputs[i];
+    define(in.value, inputs[i]);
   }
 }
 

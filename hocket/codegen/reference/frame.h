@@ -19,6 +19,11 @@ struct RankResult {
   std::int64_t peak_bytes = 0;  ///< most bytes of values alive at once; a view counts like a copy
 };
 
+/// Error unless `inputs` has a tensor for every input of the graph, of its type. Forwarded state
+/// that nobody reads may be left empty; one in flight is what has arrived, or may be left empty
+/// where it is kept elsewhere. `rank` is for the message.
+void require_inputs(const Graph& graph, int rank, std::span<const Tensor> inputs, bool in_flight);
+
 /// Each value lives from its node to its last reader. Who walks the graph says when a node is
 /// finished; what happens between ranks is not known here.
 class Frame {
@@ -29,8 +34,7 @@ class Frame {
     bool in_flight = false;      ///< state in flight is kept elsewhere, and given as nothing
   };
 
-  /// `inputs` has a tensor for every input of the graph; Error when one is missing or of another
-  /// type. Forwarded state that nobody reads may be left empty; one in flight is what has arrived.
+  /// Error as by require_inputs.
   Frame(const Program& program, const Graph& graph, int rank, std::span<const Tensor> inputs,
         Options options);
 

@@ -1,0 +1,71 @@
+#include "hocket/ir/meetings.h"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "hocket/ir/parse.h"
+#include "hocket/ops/ops.h"
+
+namespace hocket {
+namespace {
+
+/// Four ranks with a graph each; `calls` are the channels that each starts in turn. Channel c is of
+/// the group `g<c>`, which holds those ranks that name it.
+Program program_of(const std::vector<std::vector<int>>& calls) {
+  std::string text = "mesh(r=4)\n";
+  for (int c = 0; c < 4; ++c) {
+    std::string in;
+    for (std::size_t r = 0; r < calls.size(); ++r)
+      if (std::ranges::find(calls[r], c) != calls[r].end())
+        in += fmt::format("{}{}", in.empty() ? "" : ",", r);
+    if (in.empty()) continue;
+    text += fmt::format("group \"g{}\" = [[{}]]\n", c, in);
+  }
+  for (std::size_t r = 0; r < calls.size(); ++r) {
+    text += fmt::format("graph rank{} on [{}] (%x: f32[2]) {{\n", r, r);
+    for (int c : calls[r])
+      text += fmt::format("  %h{}: pending f32[2] = all_reduce(%x) {{group=\"g{}\", channel={}}}\n",
+                          c, c, c);
+    for (int c : calls[r]) text += fmt::format("  %w{}: f32[2] = wait(%h{})\n", c, c);
+    text += "}\n";
+  }
+  return parse(text, ops::all());
+}
+
+/// `graph: first, second` of a contradiction, by channels.
+std::string contradiction(const std::vector<std::vector<int>>& calls) {
+  Program program = program_of(calls);
+  auto found = find_contradiction(Meetings(program));
+  if (!found) return "";
+  const Graph& g = program.graphs[found->first.graph];
+  return fmt::format("{}: {}, {}", g.name(), g[found->first.node].attr<std::int64_t>("channel"),
+                     g[found->second.node].attr<std::int64_t>("channel"));
+}
+
+TEST(Meetings, OneOrderForAll) {
+  EXPECT_EQ(contradiction({{0, 1, 2}, {0, 2}, {1, 2}, {0, 1}}), "");
+  EXPECT_EQ(contradiction({{}, {}, {}, {}}), "");
+}
+
+TEST(Meetings, TwoGraphsThatContradictEachOther) {
+  std::string found = contradiction({{0, 1}, {1, 0}, {}, {}});
+  EXPECT_TRUE(found == "rank0: 0, 1" || found == "rank1: 1, 0") << found;
+}
+
+TEST(Meetings, ACircleOverThreeGraphs) {
+  std::string found = contradiction({{0, 1}, {1, 2}, {2, 0}, {0}});
+  EXPECT_TRUE(found == "rank0: 0, 1" || found == "rank1: 1, 2" || found == "rank2: 2, 0") << found;
+}
+
+TEST(Meetings, WhatOnlyFollowsACircleIsNotToBlame) {
+  // 3 stands behind 1 and 2, about which two graphs differ.
+  std::string found = contradiction({{3}, {1, 2, 3}, {2, 1}, {}});
+  EXPECT_TRUE(found == "rank1: 1, 2" || found == "rank2: 2, 1") << found;
+}
+
+}  // namespace
+}  // namespace hocket
