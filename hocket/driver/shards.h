@@ -25,8 +25,8 @@ Tensor piece_of(const Tensor& whole, const World& world, const std::string& grou
 /// tensor, none where there is none. Inputs are known by their names, `%name`. A table may be for
 /// more ranks than the world has when that has one: copies.
 ///
-/// Error when ranks of a group start with different values of what their pieces are computed from:
-/// each of them would then decide about its piece for all. O(bytes).
+/// Error when ranks of a group start with different values where an input says that they are equal,
+/// or where it has become a shard: each rank decides about its piece for all. O(bytes).
 InputTables shard_state(const Program& source, const Program& program, const InputTables& tables);
 
 /// The way back: what the inputs of `source` hold when those of `program` hold these. Pieces of all

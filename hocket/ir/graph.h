@@ -80,6 +80,7 @@ struct InputInfo {
   StateKind kind = StateKind::buffer;   ///< of a state
   int slots = 1;                        ///< of a forwarded state: how many iterations it is kept
   std::optional<ShardOf> shard = {};
+  std::vector<std::string> equal = {};  ///< groups whose ranks must start a state with equal values
   friend bool operator==(const InputInfo&, const InputInfo&) = default;
 };
 

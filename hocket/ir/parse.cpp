@@ -214,10 +214,17 @@ class Parser {
       shard.type = type();
       lex_.expect(')', "after the sharded type");
       info.shard = std::move(shard);
-    } else if (std::string_view rest = lex_.peek_word(); !rest.empty()) {
-      lex_.unexpected(
-          "a kind of state (parameter, buffer, optimizer, rng, forwarded), 'shard', ',' or ')'");
     }
+    if (lex_.accept_word("equal")) {
+      lex_.expect('(', "after 'equal'");
+      do info.equal.push_back(lex_.string("a group, in quotes"));
+      while (lex_.accept(','));
+      lex_.expect(')', "after the groups");
+    }
+    if (std::string_view rest = lex_.peek_word(); !rest.empty())
+      lex_.unexpected(
+          "a kind of state (parameter, buffer, optimizer, rng, forwarded), 'shard', 'equal', ',' "
+          "or ')'");
   }
 
   // ---- body

@@ -127,6 +127,14 @@ class Printer {
       append(out_, in.shard->type);
       out_ += ')';
     }
+    if (!in.equal.empty()) {
+      out_ += " equal(";
+      for (std::size_t i = 0; i < in.equal.size(); ++i) {
+        if (i > 0) out_ += ", ";
+        append_quoted(out_, in.equal[i]);
+      }
+      out_ += ')';
+    }
   }
 
   void inputs(const Graph& g) {

@@ -127,8 +127,10 @@ Finding groups(const Graph& g, NodeId n) {
   };
   const Node& node = g[n];
   if (g.is_input(n)) {
-    const auto& shard = g.input(g.result(n)).shard;
-    return shard ? unknown(shard->group) : std::nullopt;
+    const Input& in = g.input(g.result(n));
+    for (const std::string& group : in.equal)
+      if (Finding finding = unknown(group)) return finding;
+    return in.shard ? unknown(in.shard->group) : std::nullopt;
   }
   if (node.op->attribute_index("group") < 0) return std::nullopt;
   return unknown(node.attr<std::string>("group"));
@@ -146,6 +148,17 @@ Finding shards(const Graph& g, NodeId n) {
   if (g.type(v) == piece) return std::nullopt;
   return fmt::format("is {}, but a shard of {} over {} is {}", to_text(g.type(v)),
                      to_text(shard->type), count_of(*size, "rank"), to_text(piece));
+}
+
+Finding equal(const Graph& g, NodeId n) {
+  if (!g.is_input(n)) return std::nullopt;
+  const Input& in = g.input(g.result(n));
+  if (in.equal.empty()) return std::nullopt;
+  if (!in.state || in.kind == StateKind::forwarded) return "equal, but nothing starts with it";
+  std::set<std::string_view> seen;
+  for (const std::string& group : in.equal)
+    if (!seen.insert(group).second) return fmt::format("equal in group {} twice", quoted(group));
+  return std::nullopt;
 }
 
 int depth_of(const Graph& g) {
@@ -197,6 +210,7 @@ constexpr NodeRule node_rules[] = {
       "state is in flight."},
      next},
     {{"shards", "A sharded state has the size of one rank's piece."}, shards},
+    {{"equal", "State that must start equal has a start, and names every group once."}, equal},
     {{"regions", "A region holds pure ops only, no state, and nests at most 16 deep."}, regions},
     {{"delays", "A delay is 0 to 16, a stage is not negative."}, delays},
 };
@@ -252,9 +266,12 @@ std::optional<Violation> foreign_group(const Graph& g, const std::vector<int>& r
         "ranks", n,
         fmt::format("{}: rank {} is not in group {}", g.describe(n), *r, quoted(group))};
   };
-  for (const Input& in : g.inputs())
+  for (const Input& in : g.inputs()) {
     if (in.shard)
       if (auto v = outsider(in.shard->group, g.node(in.value))) return v;
+    for (const std::string& group : in.equal)
+      if (auto v = outsider(group, g.node(in.value))) return v;
+  }
   for (NodeId n : g.nodes()) {
     if (g[n].region)
       if (auto v = foreign_group(*g[n].region, ranks, known))

@@ -70,6 +70,12 @@ class Sharder {
       piece_[s.index] = s;
       if (Value next = g_.next(s)) nexts_.emplace_back(s, next);
     }
+    for (Value s : plan_.equal) {
+      InputInfo info = g_.input(s);
+      if (std::ranges::find(info.equal, plan_.group) != info.equal.end()) continue;
+      info.equal.push_back(plan_.group);
+      g_.set_input_info(s, std::move(info));
+    }
   }
 
   NodeId add(NodeId place, NodeId like, const Op& op, std::span<const Value> inputs,

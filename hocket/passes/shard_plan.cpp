@@ -60,7 +60,7 @@ class ShardPlanner {
   ShardPlanner(Graph& g, const std::string& group)
       : g_(g),
         plan_{.group = group},
-        uniform_(uniform_values(g, group)),
+        uniform_(g, group),
         replaced_(g),
         parties_(g.value_bound()),
         reached_(g.value_bound()),
@@ -85,6 +85,7 @@ class ShardPlanner {
     pull();
     report(reduces);
     trace_back();
+    find_starts();
     return std::move(plan_);
   }
 
@@ -168,7 +169,7 @@ class ShardPlanner {
   }
 
   void require_uniform(Value v, Value reader) {
-    if (!uniform_[v.index]) refuse(reader, shown(g_, v) + " may differ between ranks");
+    if (!uniform_[v]) refuse(reader, shown(g_, v) + " may differ between ranks");
   }
 
   void check_state(Value v) {
@@ -264,9 +265,25 @@ class ShardPlanner {
       }
   }
 
+  /// Each rank computes its pieces for all: with what, all must agree on.
+  void find_starts() {
+    std::vector<Value> with;
+    for (NodeId n : std::as_const(g_).nodes()) {
+      if (g_[n].op->starts || g_[n].op->waits) continue;
+      for (std::uint32_t i = 0; i < g_[n].result_count; ++i) {
+        if (!plan_.sharded[g_.result(n, i).index]) continue;
+        ElementRow row = element_row(g_, n, has_lists(g_[n]) ? i % list_length(g_[n]) : 0);
+        for (std::uint32_t k : row.tensors) with.push_back(g_[n].inputs[k]);
+        for (std::uint32_t k : row.numbers) with.push_back(g_[n].inputs[k]);
+      }
+    }
+    for (Value state : uniform_.starts_behind(with))
+      if (!plan_.sharded[state.index]) plan_.equal.push_back(state);
+  }
+
   Graph& g_;
   ShardPlan plan_;
-  std::vector<bool> uniform_;
+  Uniform uniform_;
   ReplacedStates replaced_;
   Parties parties_;
   std::vector<bool> reached_, output_;

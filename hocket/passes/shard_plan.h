@@ -16,6 +16,7 @@ struct ShardPlan {
   std::vector<Value> states;    ///< inputs that become pieces
   std::vector<NodeId> reduces;  ///< all-reduces with members that become pieces, in list order
   std::vector<NodeId> origin;   ///< by sharded value: the all-reduce it comes from, the last one
+  std::vector<Value> equal;     ///< other state that pieces come from, which must start equal
 };
 
 /// Follows what the all-reduces of the group bring, by element, to the next values of parameters
@@ -23,7 +24,7 @@ struct ShardPlan {
 /// computed from each other stand or fall together, and what falls leaves a remark with the reason.
 ///
 /// Ranks must agree on all that a piece is computed from, since each rank's result will stand for
-/// all of them: see uniform_values. O(nodes + uses).
+/// all of them: see Uniform. O(nodes + uses).
 ShardPlan plan_shards(Graph& g, const std::string& group);
 
 }  // namespace hocket

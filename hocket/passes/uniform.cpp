@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/collectives.h"
@@ -30,21 +31,21 @@ std::optional<Axes> axes_of(const World& world, std::string_view group) {
   return axes;
 }
 
-/// How the sets of a group lie to those that are asked about. `apart`: they cross in single ranks,
-/// so that neighbours in one group have neighbours in the other one.
-enum class Relation : std::uint8_t { covers, apart, mixed };
+}  // namespace
 
-class Uniformity {
+class Uniform::Search {
+  /// How the sets of a group lie to those that are asked about. `apart`: they cross in single
+  /// ranks, so that neighbours in one group have neighbours in the other one.
+  enum class Relation : std::uint8_t { covers, apart, mixed };
+
  public:
-  Uniformity(const Graph& g, std::string_view group)
+  Search(const Graph& g, std::string_view group)
       : g_(g),
         group_(group),
-        axes_(axes_of(g.world(), group)),
+        axes_(axes_of(g.world(), group_)),
         own_(g),
         states_(g),
-        uniform_(g.value_bound(), true) {}
-
-  std::vector<bool> run() {
+        uniform_(g.value_bound(), true) {
     for (const Input& in : g_.inputs()) {
       bool equal = in.state && in.kind != StateKind::forwarded &&
                    (!in.shard || relation(in.shard->group) == Relation::apart);
@@ -57,7 +58,27 @@ class Uniformity {
       queue_.pop_back();
       for (Use use : g_.uses(v)) reach(use, v);
     }
-    return std::move(uniform_);
+  }
+
+  bool holds(Value v) const { return uniform_[v.index]; }
+
+  std::vector<Value> starts_behind(std::span<const Value> values) {
+    std::vector<Value> open(values.begin(), values.end()), found;
+    std::vector<bool> seen(g_.value_bound());
+    while (!open.empty()) {
+      Value v = open.back();
+      open.pop_back();
+      if (seen[v.index]) continue;
+      seen[v.index] = true;
+      if (!holds(v)) internal_fail("{}: %{} differs between ranks", g_.name(), g_.name(v));
+      if (g_.is_input(g_.node(v))) {
+        found.push_back(v);
+        if (Value next = g_.next(v)) open.push_back(next);
+      } else {
+        step_back(v, open);
+      }
+    }
+    return found;
   }
 
  private:
@@ -120,8 +141,30 @@ class Uniformity {
     }
   }
 
+  /// What a uniform value is uniform by.
+  void step_back(Value v, std::vector<Value>& open) {
+    NodeId n = g_.node(v);
+    const Node& node = g_[n];
+    // Who runs ahead of a late update reads the state at first.
+    if (node.delay > 0)
+      for (Value s = states_.first(v); s; s = states_.another(s)) open.push_back(s);
+    std::uint32_t result = v.index - node.first_result;
+    if (node.op->starts) {
+      if (relation(node.attr<std::string>("group")) != Relation::covers)
+        open.push_back(node.inputs[result]);
+    } else if (node.op->waits) {
+      open.push_back(node.inputs[result]);
+    } else if (node.op->ordered) {
+      open.push_back(node.inputs[0]);
+    } else {
+      for (std::uint32_t i = 0; i < node.inputs.size(); ++i)
+        if (auto at = list_position(node, i); !at || *at == result % list_length(node))
+          open.push_back(node.inputs[i]);
+    }
+  }
+
   const Graph& g_;
-  std::string_view group_;
+  std::string group_;
   std::optional<Axes> axes_;
   std::map<std::string, Relation, std::less<>> relations_;
   OwnGroups own_;
@@ -130,10 +173,14 @@ class Uniformity {
   std::vector<Value> queue_;
 };
 
-}  // namespace
+Uniform::Uniform(const Graph& g, std::string_view group)
+    : search_(std::make_unique<Search>(g, group)) {}
+Uniform::~Uniform() = default;
+Uniform::Uniform(Uniform&&) noexcept = default;
 
-std::vector<bool> uniform_values(const Graph& g, std::string_view group) {
-  return Uniformity(g, group).run();
+bool Uniform::operator[](Value v) const { return search_->holds(v); }
+std::vector<Value> Uniform::starts_behind(std::span<const Value> values) const {
+  return search_->starts_behind(values);
 }
 
 }  // namespace hocket

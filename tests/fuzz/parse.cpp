@@ -34,9 +34,10 @@ void require_round_trip(const Program& program, std::string_view text) {
 /// What kinds of things a graph has: a line each, to tell inputs apart.
 void append_features(std::string& out, const Graph& g, std::string_view where) {
   for (const Input& in : g.inputs())
-    out += fmt::format("{} input {} {} {} {} {}\n", where, name(g.type(in.value).dtype),
+    out += fmt::format("{} input {} {} {} {} {} {}\n", where, name(g.type(in.value).dtype),
                        g.type(in.value).pending ? "pending" : "", in.state ? name(in.kind) : "",
-                       in.slots > 1 ? "slots" : "", in.shard ? "shard" : "");
+                       in.slots > 1 ? "slots" : "", in.shard ? "shard" : "",
+                       in.equal.empty() ? "" : "equal");
   for (NodeId n : g.nodes()) {
     const Node& node = g[n];
     out += fmt::format("{} {} {} operands:{} results:{} {} {}\n", where, node.op->name,

@@ -176,9 +176,10 @@ void expect_refusals(const Program& source, const Program& program) {
     return message_of([&] { shard_state(source, program, tables); });
   };
   for (std::string name : {"w", "m", "v", "t"})
-    EXPECT_EQ(refusal(name), "state %" + name +
-                                 ": ranks 0 and 1 start with different values, wanted equal ones: "
-                                 "group \"dp\" updates it in pieces");
+    EXPECT_EQ(refusal(name),
+              "state %" + name +
+                  ": ranks 0 and 1 start with different values, wanted equal ones in "
+                  "group \"dp\", which updates in pieces");
   for (std::string name : {"other", "x", ""}) EXPECT_EQ(refusal(name), "") << name;
 }
 
@@ -219,6 +220,52 @@ graph step(%p: state f32[2] "p" parameter, %lr: state f32[] "lr" buffer, %other:
       EXPECT_EQ(message.empty(), i == 2) << list << " " << i << message;
     }
   }
+}
+
+/// What differs may take an iteration to reach the pieces, or pass a sum over other axes.
+TEST(Shards, MustStartEqualHoweverLongTheWay) {
+  Program source = read(R"(mesh(dp=2, tp=2)
+graph step(%p: state f32[2] "p" parameter, %m: state f32[2] "m" buffer, %k: state f32[2] "k" buffer,
+           %t: state f32[2] "t" buffer, %x: f32[2] "x") {
+  %h: pending f32[2] = all_reduce(%x) {group="dp", channel=0}
+  %s: f32[2] = wait(%h)
+  %i: pending f32[2] = all_reduce(%t) {group="tp", channel=1}
+  %r: f32[2] = wait(%i)
+  %v: f32[2] = mul(%s, %m)
+  %u: f32[2] = mul(%v, %r)
+  %n: f32[2] = softmax(%k) {dim=0}
+  next %p = %u
+  next %m = %n
+}
+)"),
+          program = source;
+  PassTable table = standard_passes();
+  run_passes(program, table, table.parse("shard-optimizer"));
+  // No new parameter depends on the old one.
+  for (std::string differs : {"p", "m", "k", "t"})
+    for (std::size_t rank : {1U, 2U}) {  // along tp, along dp
+      InputTables tables = counted(source);
+      const Graph& g = source.graphs[0];
+      Tensor& other = tables[rank][static_cast<std::size_t>(
+          std::ranges::find(g.inputs(), g.find(differs), &Input::value) - g.inputs().begin())];
+      std::ranges::fill(other.bytes(), std::byte{0});
+      std::string message = message_of([&] { shard_state(source, program, tables); });
+      EXPECT_EQ(message.empty(), differs == "p") << differs << " " << rank << ": " << message;
+    }
+}
+
+/// What a text says is compared as well, with no pass at all.
+TEST(Shards, StateThatIsMarkedMustStartEqual) {
+  Program program = read(
+      state("mesh(dp=2, tp=2)", "%a: state f32[1] \"a\" equal(\"tp\"), %b: state f32[1] \"b\""));
+  Tensor one = tensor({DType::f32, false, {1}}, {1}), two = tensor({DType::f32, false, {1}}, {2});
+  auto refusal = [&](const InputTables& tables) {
+    return message_of([&] { shard_state(program, program, tables); });
+  };
+  EXPECT_EQ(refusal({{one, one}, {one, two}, {two, one}, {two, two}}), "");
+  EXPECT_EQ(refusal({{one, one}, {one, one}, {two, one}, {one, one}}),
+            "state %a: ranks 2 and 3 start with different values, wanted equal ones in group "
+            "\"tp\"");
 }
 
 /// Without the pass nothing has to be equal.
