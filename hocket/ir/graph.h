@@ -33,7 +33,7 @@ struct Use {
 /// Iterations by which a node may be late: that a loop can be filled and drained is proved for
 /// each.
 inline constexpr int max_delay = 16;
-/// Of forwarded state. All slots of a body together repeat after at most as many iterations.
+/// Of forwarded state.
 inline constexpr int max_slots = 64;
 
 /// What a node is. Read it through `graph[n]`; change it through Graph.
@@ -80,7 +80,7 @@ struct InputInfo {
   StateKind kind = StateKind::buffer;   ///< of a state
   int slots = 1;                        ///< of a forwarded state: how many iterations it is kept
   std::optional<ShardOf> shard = {};
-  std::vector<std::string> equal = {};  ///< groups whose ranks must start a state with equal values
+  std::vector<std::string> equal = {};  ///< groups in which a state must start with equal values
   friend bool operator==(const InputInfo&, const InputInfo&) = default;
 };
 

@@ -48,6 +48,39 @@ class Common {
   std::map<std::string, std::vector<int>, std::less<>> sets_;  // by group
 };
 
+/// What graphs start in different orders gets a number nevertheless, or -1, as all that comes
+/// behind.
+enum class Contradicting : std::uint8_t { numbered, left_out };
+
+std::vector<std::int64_t> number(const Meetings& meetings,
+                                 const std::vector<std::vector<const Call*>>& parts,
+                                 Contradicting contradicting) {
+  std::size_t count = meetings.count;
+  std::vector<std::size_t> earlier(count);  // calls right before, not numbered yet
+  for (const Call& c : meetings.calls)
+    if (const Call* next = meetings.next(c)) ++earlier[next->meeting];
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  for (std::size_t m = 0; m < count; ++m)
+    if (earlier[m] == 0) ready.push(m);
+  std::vector<std::int64_t> numbers(count, -1);
+  std::int64_t numbered = 0;
+  for (std::size_t first = 0;;) {
+    while (first < count && numbers[first] >= 0) ++first;
+    bool stuck = ready.empty() && contradicting == Contradicting::left_out;
+    if (first == count || stuck) return numbers;
+    std::size_t m = first;
+    if (!ready.empty()) {
+      m = ready.top();
+      ready.pop();
+      if (numbers[m] >= 0) continue;
+    }
+    numbers[m] = numbered++;
+    for (const Call* c : parts[m])
+      if (const Call* next = meetings.next(*c); next && --earlier[next->meeting] == 0)
+        ready.push(next->meeting);
+  }
+}
+
 }  // namespace
 
 bool has_channel(const Node& node) {
@@ -92,41 +125,16 @@ const Call* Meetings::previous(const Call& c) const {
   return first ? nullptr : &c - 1;
 }
 
-std::vector<std::int64_t> Meetings::order() const { return number(true); }
-std::vector<std::int64_t> Meetings::common_order() const { return number(false); }
-
-std::vector<std::int64_t> Meetings::number(bool to_the_end) const {
-  std::vector<std::vector<const Call*>> parts = this->parts();
-  std::vector<std::size_t> earlier(count);  // calls right before, not numbered yet
-  for (const Call& c : calls)
-    if (const Call* following = next(c)) ++earlier[following->meeting];
-  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
-  for (std::size_t m = 0; m < count; ++m)
-    if (earlier[m] == 0) ready.push(m);
-  std::vector<std::int64_t> numbers(count, -1);
-  std::int64_t numbered = 0;
-  for (std::size_t first = 0;;) {
-    while (first < count && numbers[first] >= 0) ++first;
-    if (first == count || (ready.empty() && !to_the_end)) return numbers;
-    std::size_t m = first;
-    if (!ready.empty()) {
-      m = ready.top();
-      ready.pop();
-      if (numbers[m] >= 0) continue;
-    }
-    numbers[m] = numbered++;
-    for (const Call* c : parts[m])
-      if (const Call* following = next(*c); following && --earlier[following->meeting] == 0)
-        ready.push(following->meeting);
-  }
+std::vector<std::int64_t> Meetings::order() const {
+  return number(*this, parts(), Contradicting::numbered);
 }
 
 std::optional<Contradiction> find_contradiction(const Meetings& meetings) {
-  std::vector<std::int64_t> numbers = meetings.common_order();
+  std::vector<std::vector<const Call*>> parts = meetings.parts();
+  std::vector<std::int64_t> numbers = number(meetings, parts, Contradicting::left_out);
   auto open = std::ranges::find(numbers, -1);
   if (open == numbers.end()) return std::nullopt;
   // Before each that has no number some graph has another one: this way back comes to a circle.
-  std::vector<std::vector<const Call*>> parts = meetings.parts();
   std::vector<bool> seen(meetings.count);
   for (auto at = static_cast<std::size_t>(open - numbers.begin());;) {
     seen[at] = true;

@@ -36,11 +36,6 @@ struct Meetings {
   /// By meeting: numbers from 0 that ascend along every graph. Where graphs contradict each other,
   /// the first meeting found is next. O(calls log calls).
   std::vector<std::int64_t> order() const;
-  /// The same, but it ends there, and the rest has -1.
-  std::vector<std::int64_t> common_order() const;
-
- private:
-  std::vector<std::int64_t> number(bool to_the_end) const;
 };
 
 /// Two calls of one graph that some other graph, or several in a row, have the other way round.

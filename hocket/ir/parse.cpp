@@ -39,7 +39,7 @@ class Parser {
     std::int64_t highest_channel = -1;
   };
 
-  void require(const std::optional<ClassViolation>& v) const {
+  void require(const std::optional<ProgramViolation>& v) const {
     if (v)
       lex_.fail_at(v->node ? graph_places_[v->graph][v->node.index] : graph_starts_[v->graph],
                    v->message);
@@ -221,10 +221,12 @@ class Parser {
       while (lex_.accept(','));
       lex_.expect(')', "after the groups");
     }
-    if (std::string_view rest = lex_.peek_word(); !rest.empty())
-      lex_.unexpected(
-          "a kind of state (parameter, buffer, optimizer, rng, forwarded), 'shard', 'equal', ',' "
-          "or ')'");
+    if (lex_.peek_word().empty()) return;
+    if (!info.equal.empty()) lex_.unexpected("',' or ')'");
+    if (info.shard) lex_.unexpected("'equal', ',' or ')'");
+    lex_.unexpected(
+        "a kind of state (parameter, buffer, optimizer, rng, forwarded), 'shard', 'equal', ',' or "
+        "')'");
   }
 
   // ---- body

@@ -14,10 +14,10 @@ namespace hocket {
 inline constexpr int max_region_depth = 16;
 
 /// What else may be wrong with a program, for an error that tells the place.
-using ProgramCheck = std::function<std::optional<ClassViolation>(const Program&)>;
+using ProgramCheck = std::function<std::optional<ProgramViolation>(const Program&)>;
 
 /// Reads a program, verifies it and checks it. Errors read `line 7: what was found, what was wanted
-/// (column 3)`. Time and memory are linear in the text.
+/// (column 3)`. Time and memory, besides those of the check, are linear in the text.
 Program parse(std::string_view text, std::span<const Op* const> ops,
               const ProgramCheck& check = nullptr);
 

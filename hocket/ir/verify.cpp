@@ -150,7 +150,7 @@ Finding shards(const Graph& g, NodeId n) {
                      to_text(shard->type), count_of(*size, "rank"), to_text(piece));
 }
 
-Finding equal(const Graph& g, NodeId n) {
+Finding equal_starts(const Graph& g, NodeId n) {
   if (!g.is_input(n)) return std::nullopt;
   const Input& in = g.input(g.result(n));
   if (in.equal.empty()) return std::nullopt;
@@ -210,7 +210,8 @@ constexpr NodeRule node_rules[] = {
       "state is in flight."},
      next},
     {{"shards", "A sharded state has the size of one rank's piece."}, shards},
-    {{"equal", "State that must start equal has a start, and names every group once."}, equal},
+    {{"equal", "State that must start equal has a start, and names every group once."},
+     equal_starts},
     {{"regions", "A region holds pure ops only, no state, and nests at most 16 deep."}, regions},
     {{"delays", "A delay is 0 to 16, a stage is not negative."}, delays},
 };
@@ -254,8 +255,9 @@ std::optional<Violation> repeated_channels(const Graph& g) {
   return std::nullopt;
 }
 
-/// A rank can only take part in a collective, ask for its place in a group or hold a piece of what
-/// a group holds where it belongs to the group. `known` are groups that have been asked about.
+/// A rank can only take part in a collective, ask for its place in a group, hold a piece of what a
+/// group holds or start equal to others of it where it belongs to the group. `known` are groups
+/// that have been asked about.
 std::optional<Violation> foreign_group(const Graph& g, const std::vector<int>& ranks,
                                        std::set<std::string_view>& known) {
   auto outsider = [&](const std::string& group, NodeId n) -> std::optional<Violation> {
@@ -349,14 +351,14 @@ void verify(const Program& program) {
   for (const Graph& g : program.graphs) verify(g);
 }
 
-std::optional<ClassViolation> find_class_violation(const Program& program) {
+std::optional<ProgramViolation> find_class_violation(const Program& program) {
   int ranks = program.world->ranks();
   std::vector<int> owner(static_cast<std::size_t>(ranks), -1);
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < program.graphs.size(); ++i) {
     const Graph& g = program.graphs[i];
     auto violation = [&](const std::string& what, NodeId n = {}) {
-      return ClassViolation{i, n, fmt::format("graph {}: {} [ranks]", g.name(), what)};
+      return ProgramViolation{i, n, fmt::format("graph {}: {} [ranks]", g.name(), what)};
     };
     if (g.shared_world() != program.world && g.world() != *program.world)
       internal_fail("graph {}: made for another world", g.name());
@@ -380,7 +382,8 @@ std::optional<ClassViolation> find_class_violation(const Program& program) {
   }
   auto idle = std::ranges::find(owner, -1);
   if (idle != owner.end())
-    return ClassViolation{0, {}, fmt::format("no graph for rank {} [ranks]", idle - owner.begin())};
+    return ProgramViolation{
+        0, {}, fmt::format("no graph for rank {} [ranks]", idle - owner.begin())};
   return std::nullopt;
 }
 

@@ -38,13 +38,13 @@ std::string describe(const Graph& graph, const Violation& violation);
 void verify(const Graph& graph);
 void verify(const Program& program);
 
-struct ClassViolation {
+struct ProgramViolation {
   std::size_t graph;  ///< which of the program's graphs is at fault
   NodeId node;        ///< none when no single node is
   std::string message;
 };
 
 /// The rule between graphs, `ranks`. Other rules are not looked at.
-std::optional<ClassViolation> find_class_violation(const Program& program);
+std::optional<ProgramViolation> find_class_violation(const Program& program);
 
 }  // namespace hocket

@@ -1,6 +1,7 @@
 #include "hocket/iter/lags.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "hocket/base/error.h"
@@ -21,6 +22,11 @@ bool is_rotated(const Graph& body) {
   return false;
 }
 
+int joint_turns(int turns, int slots) {
+  auto joint = std::lcm(std::int64_t{turns}, std::int64_t{slots});
+  return static_cast<int>(std::min(joint, std::int64_t{std::numeric_limits<int>::max()}));
+}
+
 NodeId first_that_changes(const Graph& body) {
   const Lags lags(body);
   for (NodeId n : body.nodes())
@@ -33,16 +39,11 @@ Lags::Lags(const Graph& body)
       timeless_(body.value_bound()),
       shared_(body.value_bound()),
       settled_(body.value_bound()),
+      is_state_(body.value_bound()),
       lag_(body.value_bound()),
-      input_(body.value_bound()),
       base_(body.value_bound()),
-      next_(body.value_bound()),
       states_(body.value_bound()) {
-  for (std::uint32_t i = 0; i < body.inputs().size(); ++i) {
-    const Input& in = body.inputs()[i];
-    input_[in.value.index] = i + 1;
-    if (in.state) next_[in.value.index] = body.next(in.value);
-  }
+  for (const Input& in : body.inputs()) is_state_[in.value.index] = in.state;
   find_timeless();
   for (NodeId n : body.nodes())
     for (std::uint32_t i = 0; i < body[n].result_count; ++i) {
@@ -55,7 +56,7 @@ Lags::Lags(const Graph& body)
   std::vector<Value> path;
   for (const Input& in : body.inputs()) settle(in.value, path);
   for (const Input& in : body.inputs()) {
-    Value next = in.kind != StateKind::forwarded ? next_[in.value.index] : Value{};
+    Value next = in.kind != StateKind::forwarded ? body.next(in.value) : Value{};
     if (!next) continue;
     if (states_[next.index]) shared_[next.index] = 1;
     states_[next.index] = in.value;
@@ -68,7 +69,7 @@ void Lags::refuse(Value state, const std::string& why) const {
 
 void Lags::find_timeless() {
   for (const Input& in : body_.inputs()) {
-    Value next = next_[in.value.index];
+    Value next = body_.next(in.value);
     bool keeps = in.state && in.kind != StateKind::forwarded && (!next || next == in.value);
     timeless_[in.value.index] = keeps;
   }
@@ -89,7 +90,7 @@ void Lags::settle(Value input, std::vector<Value>& path) {
     base_[v.index] = v;
     path.push_back(v);
     if (!is_state(v) || timeless(v)) break;
-    Value next = next_[v.index];
+    Value next = body_.next(v);
     if (!next) refuse(v, "forwarded, but it has no next value");
     v = next;
   }
@@ -98,12 +99,12 @@ void Lags::settle(Value input, std::vector<Value>& path) {
   bool around = is_state(v) && !timeless(v);
   auto circle = around ? std::ranges::find(path, v) : path.end();
   for (auto it = circle; it != path.end(); ++it)
-    if (input_of(*it).kind == StateKind::forwarded)
+    if (body_.input(*it).kind == StateKind::forwarded)
       refuse(*it, "forwarded in a circle, so that nobody makes its value");
   for (auto i = static_cast<std::size_t>(circle - path.begin()); i-- > 0;) {
-    const Input& in = input_of(path[i]);
+    const Input& in = body_.input(path[i]);
     if (!in.state || timeless(path[i])) continue;
-    Value next = next_[path[i].index];
+    Value next = body_.next(path[i]);
     lag_[path[i].index] = lag(next);
     if (in.kind != StateKind::forwarded) continue;
     lag_[path[i].index] += in.slots;
@@ -141,11 +142,11 @@ Lags::OutputMeaning Lags::output(Value v) const {
 int Lags::turns() const {
   int turns = 1;
   for (const Input& in : body_.inputs()) {
-    turns = std::lcm(turns, in.slots);
-    if (turns > max_slots)
+    turns = joint_turns(turns, in.slots);
+    if (turns > max_turns)
       refuse(in.value, fmt::format("its {} slots and those of others repeat after {} iterations, "
                                    "wanted at most {}",
-                                   in.slots, turns, max_slots));
+                                   in.slots, turns, max_turns));
   }
   return turns;
 }

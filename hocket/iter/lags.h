@@ -44,9 +44,7 @@ class Lags {
   int lag(Value v) const { return lag_[v.index]; }
   /// What a forwarded state brings from an earlier iteration; any other value itself.
   Value base(Value v) const { return base_[v.index]; }
-  bool is_state(Value v) const { return is_input(v) && input_of(v).state; }
-  /// Of a state, none where it has none.
-  Value next(Value state) const { return next_[state.index]; }
+  bool is_state(Value v) const { return is_state_[v.index]; }
   /// True for what some state with an initial value takes over.
   bool is_next(Value v) const { return static_cast<bool>(states_[v.index]); }
   /// The state that a value stands in for where a reader runs one iteration ahead, none for a value
@@ -66,35 +64,38 @@ class Lags {
   /// The largest delay.
   int depth() const { return depth_; }
   /// After how many iterations the slots of forwarded state repeat. Throws LoopError beyond
-  /// `max_slots`.
+  /// `max_turns`.
   int turns() const;
 
  private:
   [[noreturn]] void refuse(Value state, const std::string& why) const;
   void find_timeless();
   void settle(Value input, std::vector<Value>& path);
-  bool is_input(Value v) const { return input_[v.index] != 0; }
-  const Input& input_of(Value v) const { return body_.inputs()[input_[v.index] - 1]; }
+  bool is_input(Value v) const { return body_.is_input(body_.node(v)); }
   bool stands_in(Value v, int delay) const {
     return lag(v) == delay + 1 && is_next(v) && !is_input(v);
   }
 
   const Graph& body_;
-  std::vector<char> timeless_, shared_, settled_;  // by value
+  std::vector<char> timeless_, shared_, settled_, is_state_;  // by value
   std::vector<int> lag_;
-  std::vector<std::uint32_t> input_;  // one more than its position, 0 for the result of a node
-  std::vector<Value> base_, next_, states_;
+  std::vector<Value> base_, states_;
   int depth_ = 0;
 };
+
+/// All slots of a body, and of all graphs of a program, repeat after at most as many iterations.
+inline constexpr int max_turns = max_slots;
+/// After how many iterations these slots repeat as well; more than `max_turns` where that is too
+/// many.
+int joint_turns(int turns, int slots);
 
 bool is_forwarded(const Graph& body, Value v);
 
 /// Whether a body has delays or forwarded state, so that only its phases can be run. O(graph).
 bool is_rotated(const Graph& body);
 
-/// The first node that is not the same in every iteration: in front of it stands nothing that could
-/// depend on a delayed node. Itself delayed or not. The end of the body when there is none.
-/// O(graph).
+/// The first node that is not the same in every iteration, or the end of the body: in front of it
+/// stands nothing that could depend on a delayed node. It may be delayed itself. O(graph).
 NodeId first_that_changes(const Graph& body);
 
 }  // namespace hocket

@@ -1,7 +1,6 @@
 #include "hocket/iter/phases.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "hocket/base/error.h"
 #include "hocket/ir/clone.h"
@@ -69,7 +68,7 @@ class Projection {
 
   /// What a state hands to the next kernel iteration, none when its update does not run.
   Value next_here(const Input& in) const {
-    Value next = lags_.next(in.value);
+    Value next = body_.next(in.value);
     return next && in_window(lags_.lag(next)) ? next : Value{};
   }
 
@@ -149,12 +148,12 @@ LoopShape loop_shape(const Program& program) {
   for (const Graph& g : program.graphs) {
     LoopShape one = loop_shape(g);
     all.depth = std::max(all.depth, one.depth);
-    all.turns = std::lcm(all.turns, one.turns);
-    if (all.turns > max_slots)
+    all.turns = joint_turns(all.turns, one.turns);
+    if (all.turns > max_turns)
       throw LoopError(g, {},
                       fmt::format("graph {}: the slots of forwarded state in all graphs repeat "
                                   "after {} iterations, wanted at most {}",
-                                  g.name(), all.turns, max_slots));
+                                  g.name(), all.turns, max_turns));
   }
   return all;
 }

@@ -1,7 +1,6 @@
 #include "hocket/iter/rotate.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -89,7 +88,7 @@ class Planner {
   int shift(Value v) const {
     v = lags_.base(v);
     if (lags_.timeless(v)) return 0;
-    if (lags_.is_state(v)) v = lags_.next(v);
+    if (lags_.is_state(v)) v = g_.next(v);
     return moved(g_.node(v)) ? k_ : 0;
   }
 
@@ -138,13 +137,16 @@ class Planner {
     }
   }
 
+  static std::string named(const Output& o, std::size_t index) {
+    return o.name.empty() ? fmt::format("output {}", index) : "output " + o.name;
+  }
   std::string named(NodeId n) const {
     return g_[n].result_count > 0 ? "%" + g_.name(g_.result(n)) : std::string(g_[n].op->name);
   }
 
   void note_reader(NodeId n, const Reading& r) {
     if (r.distance > 0) return;
-    NodeId from = g_.node(r.ahead ? lags_.next(r.value) : r.value);
+    NodeId from = g_.node(r.ahead ? g_.next(r.value) : r.value);
     if (moved(from) && !moved(n) && !plan_.first_reader) plan_.first_reader = n;
     if (moved(n) && options_.before && from == options_.before)
       fail("{}: cannot stand before {}, which it reads", g_.describe(n), g_.describe(from));
@@ -158,10 +160,7 @@ class Planner {
       if (options_.outputs_may_lag)
         lag = std::max(lag, new_lag(value) - (lags_.is_state(value) ? 1 : 0));
       auto r = reading(value, lag);
-      if (!r)
-        refuse(value, lag,
-               outputs[i].name.empty() ? fmt::format("output {}", i) : "output " + outputs[i].name,
-               "let outputs lag");
+      if (!r) refuse(value, lag, named(outputs[i], i), "let outputs lag");
       bool update = lag > 0 && !r->ahead && r->distance == 0 && lags_.is_next(value);
       plan_.outputs.push_back({i, *r, update ? lag : 0});
     }
@@ -204,32 +203,35 @@ class Planner {
     };
     for (const Plan::Operand& o : plan_.operands) lose(g_[o.node].inputs[o.index]);
     for (const Plan::Next& n : plan_.nexts) lose(g_.next(n.state));
-    if (!plan_.outputs.empty()) {
-      std::vector<Output> outputs = g_.outputs();
-      for (const Plan::NewOutput& o : plan_.outputs) lose(outputs[o.index].value);
-    }
+    std::vector<Output> outputs = g_.outputs();
+    for (const Plan::NewOutput& o : plan_.outputs) lose(outputs[o.index].value);
     int turns = 1;
     for (const Input& in : g_.inputs()) {
       if (!is_forwarded(g_, in.value)) continue;
       auto it = lost.find(in.value);
       if (it == lost.end() || it->second < g_.uses(in.value).size())
-        turns = std::lcm(turns, in.slots);
+        turns = joint_turns(turns, in.slots);
+      if (turns > max_turns)
+        fail(
+            "state %{}: its {} slots and those of others repeat after {} iterations, wanted at "
+            "most {}",
+            g_.name(in.value), in.slots, turns, max_turns);
     }
     auto add = [&](const Reading& r, const auto& reader) {
       if (r.distance == 0) return;
-      turns = std::lcm(turns, r.distance);
-      if (turns > max_slots)
+      turns = joint_turns(turns, r.distance);
+      if (turns > max_turns)
         fail(
             "{}: it would read %{} through {} slots, which repeat together with those of others "
             "after {} iterations, wanted at most {}",
-            reader(), g_.name(r.value), r.distance, turns, max_slots);
+            reader(), g_.name(r.value), r.distance, turns, max_turns);
     };
     for (const Plan::Operand& o : plan_.operands)
       add(o.reading, [&] { return g_.describe(o.node); });
     for (const Plan::Next& n : plan_.nexts)
       add(n.reading, [&] { return fmt::format("state %{}", g_.name(n.state)); });
     for (const Plan::NewOutput& o : plan_.outputs)
-      add(o.reading, [&] { return fmt::format("output {}", o.index); });
+      add(o.reading, [&] { return named(outputs[o.index], o.index); });
   }
 
   const Graph& g_;

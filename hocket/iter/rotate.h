@@ -24,8 +24,8 @@ struct RotateOptions {
 /// A sum of s > 0 (through a state: s > 1) makes a forwarded state with s slots, one for all
 /// readers of a value; a sum of 0 through a state makes the reader read the new value itself.
 ///
-/// Beside the rule there are two limits: a delay is at most 16, and the slots of all forwarded
-/// state repeat together after at most 64 iterations.
+/// Beside the rule there are two limits: a delay is at most max_delay, and the slots of all
+/// forwarded state repeat together after at most max_turns iterations.
 ///
 /// Throws Error, before anything is edited, naming the edge that breaks the rule, the reader that
 /// comes to a limit, or the one that the destination stands behind. Timeless nodes (see Lags) stay

@@ -122,13 +122,15 @@ void check_seams(const Program& program) {
   for (const Graph& g : program.graphs) check_runs(g, shape);
 }
 
-std::optional<ClassViolation> find_loop_violation(const Program& program) {
+std::optional<ProgramViolation> find_loop_violation(const Program& program) {
   if (std::ranges::none_of(program.graphs, is_rotated)) return std::nullopt;
   try {
     check_seams(program);
   } catch (const LoopError& e) {
-    return ClassViolation{static_cast<std::size_t>(e.graph - program.graphs.data()), e.node,
-                          e.what()};
+    return ProgramViolation{static_cast<std::size_t>(e.graph - program.graphs.data()), e.node,
+                            e.what()};
+  } catch (const Error& e) {
+    return ProgramViolation{0, {}, fmt::format("{} [loop]", e.what())};
   }
   return std::nullopt;
 }

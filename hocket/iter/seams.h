@@ -45,6 +45,6 @@ void check_seams(const Graph& body);
 void check_seams(const Program& program);
 
 /// What check_seams says of a program in which something is delayed, and where; for parse().
-std::optional<ClassViolation> find_loop_violation(const Program& program);
+std::optional<ProgramViolation> find_loop_violation(const Program& program);
 
 }  // namespace hocket

@@ -89,32 +89,26 @@ void move_in(Graph& g, std::span<const NodeId> collectives, std::string_view bef
               .why = "that is asked for"});
 }
 
-/// What is delayed goes in front of all that changes.
+/// What has been delayed goes in front of all that changes.
 void move_to_front(Graph& g) {
   std::vector<NodeId> delayed;
   for (NodeId n : std::as_const(g).nodes())
     if (std::as_const(g)[n].delay > 0) delayed.push_back(n);
-  if (delayed.empty()) return;
   place_block(g, delayed, first_that_changes(g));
   g.remark({.where = g.name(),
             .what = "what is moved stands in front of everything",
             .why = "ranks with different graphs start it in one order only there"});
 }
 
-/// All ranks must still start everything in one order. Those in front of all others do, if they did
-/// before.
-void keep_order(Program& program, bool may_place) {
-  auto broken = find_contradiction(Meetings(program));
-  if (broken && may_place) {
-    for (Graph& g : program.graphs) move_to_front(g);
-    broken = find_contradiction(Meetings(program));
-  }
-  if (!broken) return;
-  const Graph& g = program.graphs[broken->first.graph];
+/// All ranks must start everything in one order.
+void require_order(const Program& program, std::string_view when) {
+  auto found = find_contradiction(Meetings(program));
+  if (!found) return;
+  const Graph& g = program.graphs[found->first.graph];
   fail(
-      "graph {}: {} stands before {}, which ranks with other graphs start the other way round; "
+      "graph {}: {} stands before {}, which ranks with other graphs start the other way round{}; "
       "wanted one order on all ranks",
-      g.name(), g.describe(broken->first.node), g.describe(broken->second.node));
+      g.name(), g.describe(found->first.node), g.describe(found->second.node), when);
 }
 
 }  // namespace
@@ -131,12 +125,16 @@ void move_collectives(Program& program, std::string_view names, std::string_view
                ? "option 'before': there is no node"
                : "option 'before': no graph where something moves has a node",
            before, [&](const Graph& g, NodeId) { return moves(g); });
-  for (std::size_t i = 0; i < collectives.size(); ++i) {
-    Graph& g = program.graphs[i];
-    if (!collectives[i].empty()) move_in(g, collectives[i], before);
-  }
-  if (program.graphs.size() == 1) return;
-  keep_order(program, before == "none");
+  bool several = program.graphs.size() > 1;
+  if (several) require_order(program, " already");
+  for (std::size_t i = 0; i < collectives.size(); ++i)
+    if (!collectives[i].empty()) move_in(program.graphs[i], collectives[i], before);
+  if (!several) return;
+  // In front of everything they are in the order that they had.
+  if (before == "none" && find_contradiction(Meetings(program)))
+    for (Graph& g : program.graphs)
+      if (moves(g)) move_to_front(g);
+  require_order(program, "");
   check_seams(program);
 }
 

@@ -9,6 +9,7 @@
 #include "hocket/passes/collectives.h"
 
 namespace hocket {
+
 void order_collectives(Program& program, const NoOptions&) {
   const Meetings meetings(program);
   std::vector<std::int64_t> numbers = meetings.order();

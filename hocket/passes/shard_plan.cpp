@@ -60,7 +60,7 @@ class ShardPlanner {
   ShardPlanner(Graph& g, const std::string& group)
       : g_(g),
         plan_{.group = group},
-        uniform_(g, group),
+        uniform_(uniform_values(g, group)),
         replaced_(g),
         parties_(g.value_bound()),
         reached_(g.value_bound()),
@@ -169,7 +169,7 @@ class ShardPlanner {
   }
 
   void require_uniform(Value v, Value reader) {
-    if (!uniform_[v]) refuse(reader, shown(g_, v) + " may differ between ranks");
+    if (!uniform_[v.index]) refuse(reader, shown(g_, v) + " may differ between ranks");
   }
 
   void check_state(Value v) {
@@ -277,13 +277,13 @@ class ShardPlanner {
         for (std::uint32_t k : row.numbers) with.push_back(g_[n].inputs[k]);
       }
     }
-    for (Value state : uniform_.starts_behind(with))
+    for (Value state : starts_behind(g_, plan_.group, uniform_, with))
       if (!plan_.sharded[state.index]) plan_.equal.push_back(state);
   }
 
   Graph& g_;
   ShardPlan plan_;
-  Uniform uniform_;
+  std::vector<bool> uniform_;
   ReplacedStates replaced_;
   Parties parties_;
   std::vector<bool> reached_, output_;

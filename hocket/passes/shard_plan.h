@@ -24,7 +24,7 @@ struct ShardPlan {
 /// computed from each other stand or fall together, and what falls leaves a remark with the reason.
 ///
 /// Ranks must agree on all that a piece is computed from, since each rank's result will stand for
-/// all of them: see Uniform. O(nodes + uses).
+/// all of them: see uniform_values. O(nodes + uses).
 ShardPlan plan_shards(Graph& g, const std::string& group);
 
 }  // namespace hocket

@@ -31,61 +31,19 @@ std::optional<Axes> axes_of(const World& world, std::string_view group) {
   return axes;
 }
 
-}  // namespace
+/// How the sets of a group lie to those that are asked about. `apart`: they cross in single ranks,
+/// so that neighbours in one group have neighbours in the other one.
+enum class Relation : std::uint8_t { covers, apart, mixed };
 
-class Uniform::Search {
-  /// How the sets of a group lie to those that are asked about. `apart`: they cross in single
-  /// ranks, so that neighbours in one group have neighbours in the other one.
-  enum class Relation : std::uint8_t { covers, apart, mixed };
-
+class Relations {
  public:
-  Search(const Graph& g, std::string_view group)
-      : g_(g),
-        group_(group),
-        axes_(axes_of(g.world(), group_)),
-        own_(g),
-        states_(g),
-        uniform_(g.value_bound(), true) {
-    for (const Input& in : g_.inputs()) {
-      bool equal = in.state && in.kind != StateKind::forwarded &&
-                   (!in.shard || relation(in.shard->group) == Relation::apart);
-      if (!equal) differs(in.value);
-    }
-    for (NodeId n : g_.nodes())
-      if (makes_differences(g_[n])) all_differ(n);
-    while (!queue_.empty()) {
-      Value v = queue_.back();
-      queue_.pop_back();
-      for (Use use : g_.uses(v)) reach(use, v);
-    }
-  }
+  Relations(const World& world, std::string_view group)
+      : world_(world), group_(group), axes_(axes_of(world, group)) {}
 
-  bool holds(Value v) const { return uniform_[v.index]; }
-
-  std::vector<Value> starts_behind(std::span<const Value> values) {
-    std::vector<Value> open(values.begin(), values.end()), found;
-    std::vector<bool> seen(g_.value_bound());
-    while (!open.empty()) {
-      Value v = open.back();
-      open.pop_back();
-      if (seen[v.index]) continue;
-      seen[v.index] = true;
-      if (!holds(v)) internal_fail("{}: %{} differs between ranks", g_.name(), g_.name(v));
-      if (g_.is_input(g_.node(v))) {
-        found.push_back(v);
-        if (Value next = g_.next(v)) open.push_back(next);
-      } else {
-        step_back(v, open);
-      }
-    }
-    return found;
-  }
-
- private:
-  Relation relation(const std::string& other) {
-    auto [it, fresh] = relations_.emplace(other, Relation::mixed);
+  Relation operator()(const std::string& other) {
+    auto [it, fresh] = known_.emplace(other, Relation::mixed);
     if (!fresh) return it->second;
-    auto axes = axes_of(g_.world(), other);
+    auto axes = axes_of(world_, other);
     if (other == group_ || other == "world")
       it->second = Relation::covers;
     else if (axes_ && axes && std::ranges::includes(*axes, *axes_))
@@ -96,15 +54,44 @@ class Uniform::Search {
     return it->second;
   }
 
-  /// What it brings is the same for all of its set.
-  static bool gives_alike(const Op* op) {
-    return op == &ops::all_reduce || op == &ops::all_gather || op == &ops::broadcast_from;
+ private:
+  const World& world_;
+  std::string_view group_;
+  std::optional<Axes> axes_;
+  std::map<std::string, Relation, std::less<>> known_;
+};
+
+/// What it brings is the same for all of its set.
+bool gives_alike(const Op* op) {
+  return op == &ops::all_reduce || op == &ops::all_gather || op == &ops::broadcast_from;
+}
+
+class Uniformity {
+ public:
+  Uniformity(const Graph& g, std::string_view group)
+      : g_(g), relation_(g.world(), group), own_(g), states_(g), uniform_(g.value_bound(), true) {}
+
+  std::vector<bool> run() {
+    for (const Input& in : g_.inputs()) {
+      bool equal = in.state && in.kind != StateKind::forwarded &&
+                   (!in.shard || relation_(in.shard->group) == Relation::apart);
+      if (!equal) differs(in.value);
+    }
+    for (NodeId n : g_.nodes())
+      if (makes_differences(g_[n])) all_differ(n);
+    while (!queue_.empty()) {
+      Value v = queue_.back();
+      queue_.pop_back();
+      for (Use use : g_.uses(v)) reach(use, v);
+    }
+    return std::move(uniform_);
   }
 
+ private:
   bool makes_differences(const Node& node) {
     if (node.op->effect || node.op->has_region) return true;
     if (!node.op->starts && !node.op->depends_on_rank) return false;
-    Relation r = relation(node.attr<std::string>("group"));
+    Relation r = relation_(node.attr<std::string>("group"));
     if (r == Relation::covers) return !gives_alike(node.op);
     // What ranks with another graph bring is not seen here.
     return r == Relation::mixed || (node.op->starts && !own_.owns(node));
@@ -127,7 +114,7 @@ class Uniform::Search {
     }
     const Node& node = g_[use.node];
     if (node.op->starts) {
-      if (!gives_alike(node.op) || relation(node.attr<std::string>("group")) != Relation::covers)
+      if (!gives_alike(node.op) || relation_(node.attr<std::string>("group")) != Relation::covers)
         differs(g_.result(use.node, use.operand));
     } else if (node.op->waits) {
       differs(g_.result(use.node, use.operand));
@@ -141,46 +128,83 @@ class Uniform::Search {
     }
   }
 
-  /// What a uniform value is uniform by.
-  void step_back(Value v, std::vector<Value>& open) {
-    NodeId n = g_.node(v);
-    const Node& node = g_[n];
-    // Who runs ahead of a late update reads the state at first.
-    if (node.delay > 0)
-      for (Value s = states_.first(v); s; s = states_.another(s)) open.push_back(s);
-    std::uint32_t result = v.index - node.first_result;
-    if (node.op->starts) {
-      if (relation(node.attr<std::string>("group")) != Relation::covers)
-        open.push_back(node.inputs[result]);
-    } else if (node.op->waits) {
-      open.push_back(node.inputs[result]);
-    } else if (node.op->ordered) {
-      open.push_back(node.inputs[0]);
-    } else {
-      for (std::uint32_t i = 0; i < node.inputs.size(); ++i)
-        if (auto at = list_position(node, i); !at || *at == result % list_length(node))
-          open.push_back(node.inputs[i]);
-    }
-  }
-
   const Graph& g_;
-  std::string group_;
-  std::optional<Axes> axes_;
-  std::map<std::string, Relation, std::less<>> relations_;
+  Relations relation_;
   OwnGroups own_;
   ReplacedStates states_;
   std::vector<bool> uniform_;
   std::vector<Value> queue_;
 };
 
-Uniform::Uniform(const Graph& g, std::string_view group)
-    : search_(std::make_unique<Search>(g, group)) {}
-Uniform::~Uniform() = default;
-Uniform::Uniform(Uniform&&) noexcept = default;
+/// Goes back along what made values uniform.
+class WayBack {
+ public:
+  WayBack(const Graph& g, std::string_view group)
+      : g_(g), relation_(g.world(), group), states_(g), seen_(g.value_bound()) {}
 
-bool Uniform::operator[](Value v) const { return search_->holds(v); }
-std::vector<Value> Uniform::starts_behind(std::span<const Value> values) const {
-  return search_->starts_behind(values);
+  std::vector<Value> run(const std::vector<bool>& uniform, std::span<const Value> values) {
+    std::vector<Value> found;
+    for (Value v : values) reach(v);
+    while (!open_.empty()) {
+      Value v = open_.back();
+      open_.pop_back();
+      if (!uniform[v.index]) internal_fail("{}: %{} differs between ranks", g_.name(), g_.name(v));
+      if (!g_.is_input(g_.node(v))) {
+        step(v);
+        continue;
+      }
+      found.push_back(v);
+      if (Value next = g_.next(v)) reach(next);
+    }
+    return found;
+  }
+
+ private:
+  void reach(Value v) {
+    if (seen_[v.index]) return;
+    seen_[v.index] = true;
+    open_.push_back(v);
+  }
+
+  void step(Value v) {
+    NodeId n = g_.node(v);
+    const Node& node = g_[n];
+    // Who runs ahead of a late update reads the state at first.
+    if (node.delay > 0)
+      for (Value s = states_.first(v); s; s = states_.another(s)) reach(s);
+    std::uint32_t result = v.index - node.first_result;
+    if (node.op->starts) {
+      if (relation_(node.attr<std::string>("group")) != Relation::covers)
+        reach(node.inputs[result]);
+    } else if (node.op->waits) {
+      reach(node.inputs[result]);
+    } else if (node.op->ordered) {
+      reach(node.inputs[0]);
+    } else if (has_lists(node)) {
+      ElementRow row = element_row(g_, n, result % list_length(node));
+      for (std::uint32_t i : row.tensors) reach(node.inputs[i]);
+      for (std::uint32_t i : row.numbers) reach(node.inputs[i]);
+    } else if (!(result > 0 && seen_[node.first_result])) {
+      for (Value operand : node.inputs) reach(operand);
+    }
+  }
+
+  const Graph& g_;
+  Relations relation_;
+  ReplacedStates states_;
+  std::vector<bool> seen_;
+  std::vector<Value> open_;
+};
+
+}  // namespace
+
+std::vector<bool> uniform_values(const Graph& g, std::string_view group) {
+  return Uniformity(g, group).run();
+}
+
+std::vector<Value> starts_behind(const Graph& g, std::string_view group,
+                                 const std::vector<bool>& uniform, std::span<const Value> values) {
+  return WayBack(g, group).run(uniform, values);
 }
 
 }  // namespace hocket

@@ -21,8 +21,8 @@ int count_of_ranks(const Program& program, const RanksOptions& options) {
   return wanted;
 }
 
-/// What the first rank to fail says, with its number; or what does not fit together. Inputs that do
-/// not fit, and bugs of ours, as they are.
+/// What the first rank to fail says, with its number; or what does not fit together. Bugs of ours
+/// as they are.
 std::exception_ptr first_cause(const comm::InProcess::Failure& failure,
                                std::span<const std::exception_ptr> errors) {
   if (!failure.rank) return std::make_exception_ptr(RunError(failure.message));

@@ -12,6 +12,7 @@
 #include "hocket/driver/compile.h"
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
+#include "hocket/iter/seams.h"
 #include "hocket/ops/ops.h"
 #include "require.h"
 #include "support/random_program.h"
@@ -70,7 +71,7 @@ std::string compile_copy(Program program) {
 Outcome check(std::string_view text) {
   Program program;
   try {
-    program = parse(text, ops::all());
+    program = parse(text, ops::all(), find_loop_violation);
   } catch (const Error& e) {
     require_one_line(e.what(), "line ");
     return {false, e.what()};

@@ -12,10 +12,10 @@ namespace {
 std::string agreed(const std::string& text, std::string_view group) {
   Program program = parse(text, ops::all());
   const Graph& g = program.graphs[0];
-  Uniform uniform(g, group);
+  std::vector<bool> uniform = uniform_values(g, group);
   std::string names;
   auto add = [&](Value v) {
-    if (uniform[v]) names += (names.empty() ? "" : " ") + g.name(v);
+    if (uniform[v.index]) names += (names.empty() ? "" : " ") + g.name(v);
   };
   for (const Input& in : g.inputs()) add(in.value);
   for (NodeId n : g.nodes())
