@@ -79,42 +79,65 @@ Tensor whole_of(const std::vector<const Tensor*>& pieces, const Type& type) {
   return whole;
 }
 
-/// The groups whose ranks, as far as they run one graph, an input must start equal in:
-/// those it says, and the one that passes have made it a shard of.
-std::vector<std::string> equal_in(const Input& before, const Input& now) {
-  std::vector<std::string> groups = now.equal;
-  if (became_shard(before, now)) groups.push_back(now.shard->group);
-  return groups;
-}
+/// Compares what must start equal, by group and name of the input, in each set with the first value
+/// met.
+class EqualStarts {
+ public:
+  explicit EqualStarts(const World& world) : world_(world) {}
 
+  /// Error when another rank of the set has another value.
+  void check(const std::string& group, const std::string& name, std::size_t rank,
+             const Tensor& value, std::string_view why) {
+    auto& first = first_[{group, name}][set_of(group, rank)];
+    if (first.value == nullptr)
+      first = {rank, &value};
+    else if (!same_bits(value, *first.value))
+      fail(
+          "state %{}: ranks {} and {} start with different values, wanted equal ones in group {}{}",
+          name, first.rank, rank, hocket::quoted(group), why);
+  }
+
+ private:
+  struct First {
+    std::size_t rank = 0;
+    const Tensor* value = nullptr;
+  };
+
+  int set_of(const std::string& group, std::size_t rank) {
+    auto [it, fresh] = sets_.emplace(group, std::vector<int>{});
+    auto& lowest = it->second;  // by rank
+    if (fresh) lowest.assign(static_cast<std::size_t>(world_.ranks()), -1);
+    if (lowest[rank] < 0) {
+      std::vector<int> members = world_.members(group, static_cast<int>(rank));
+      int first = std::ranges::min(members);
+      for (int m : members) lowest[static_cast<std::size_t>(m)] = first;
+    }
+    return lowest[rank];
+  }
+
+  const World& world_;
+  std::map<std::pair<std::string, std::string>, std::map<int, First>> first_;  // and lowest rank
+  std::map<std::string, std::vector<int>> sets_;
+};
+
+/// What inputs say must start equal, and what passes have made a shard.
 void require_equal_start(const Program& source, const Program& program, const InputTables& tables,
                          const Matches& matches) {
+  EqualStarts starts(*program.world);
   for (std::size_t r = 0; r < tables.size(); ++r) {
     const Graph& g = graph_of(program, r);
     std::size_t number = number_of(g, program);
-    std::map<std::string, std::size_t> firsts;  // of this rank's sets, by group
-    auto first_of = [&](const std::string& group) {
-      auto [it, fresh] = firsts.emplace(group, r);
-      if (!fresh) return it->second;
-      for (int m : program.world->members(group, static_cast<int>(r)))
-        if (auto rank = static_cast<std::size_t>(m); &graph_of(program, rank) == &g)
-          it->second = std::min(it->second, rank);
-      return it->second;
-    };
     for (std::size_t i = 0; i < g.inputs().size(); ++i) {
       auto at = matches.of(number)[i];
       if (!at || !tables[r][*at]) continue;
       const Input &in = g.inputs()[i], &before = source.graphs[number].inputs()[*at];
-      for (const std::string& group : equal_in(before, in)) {
-        std::size_t first = first_of(group);
-        if (first == r || same_bits(tables[r][*at], tables[first][*at])) continue;
+      constexpr std::string_view pieces = ", which updates in pieces";
+      for (const std::string& group : in.equal) {
         bool asked = std::ranges::find(before.equal, group) != before.equal.end();
-        fail(
-            "state %{}: ranks {} and {} start with different values, wanted equal ones in group "
-            "{}{}",
-            g.name(in.value), first, r, hocket::quoted(group),
-            asked ? "" : ", which updates in pieces");
+        starts.check(group, g.name(in.value), r, tables[r][*at], asked ? "" : pieces);
       }
+      if (became_shard(before, in))
+        starts.check(in.shard->group, g.name(in.value), r, tables[r][*at], pieces);
     }
   }
 }

@@ -206,7 +206,8 @@ class Graph {
   void set_input_info(Value input, InputInfo info);
   /// Refuses an input that is read or has a next. O(inputs).
   void erase_input(Value input);
-  /// Erases inputs that nobody reads, each with its next value. O(inputs and outputs) for all.
+  /// Erases inputs, each with its next value, that none but they themselves read. O(inputs and
+  /// outputs) for all.
   void erase_inputs(std::span<const Value> inputs);
   void add_output(std::string name, Value v);
   /// Gives every output another value. O(inputs and outputs).

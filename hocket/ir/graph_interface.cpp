@@ -1,5 +1,6 @@
 // What a graph shows to the outside: world, inputs, outputs, next values.
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "hocket/base/error.h"
@@ -63,7 +64,11 @@ void Graph::erase_inputs(std::span<const Value> inputs) {
   if (gone.size() != inputs.size()) internal_fail("erase_inputs: an input is given twice");
   for (Value v : inputs) {
     input(v);
-    if (!uses(v).empty()) fail("input %{}: cannot be erased, it is still read", name(v));
+    auto goes = [&](Use use) {
+      return use.node == return_node() && gone.contains(data_.returns[use.operand].next_of);
+    };
+    if (!std::ranges::all_of(uses(v), goes))
+      fail("input %{}: cannot be erased, it is still read", name(v));
   }
   save_interface();
   // The return is written anew without the next values of those that go.

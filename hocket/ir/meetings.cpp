@@ -48,6 +48,8 @@ class Common {
   std::map<std::string, std::vector<int>, std::less<>> sets_;  // by group
 };
 
+constexpr std::size_t npos = ~std::size_t{0};
+
 /// What graphs start in different orders gets a number nevertheless, or -1, as all that comes
 /// behind.
 enum class Contradicting : std::uint8_t { numbered, left_out };
@@ -134,18 +136,40 @@ std::optional<Contradiction> find_contradiction(const Meetings& meetings) {
   std::vector<std::int64_t> numbers = number(meetings, parts, Contradicting::left_out);
   auto open = std::ranges::find(numbers, -1);
   if (open == numbers.end()) return std::nullopt;
-  // Before each that has no number some graph has another one: this way back comes to a circle.
-  std::vector<bool> seen(meetings.count);
-  for (auto at = static_cast<std::size_t>(open - numbers.begin());;) {
-    seen[at] = true;
-    auto call = std::ranges::find_if(parts[at], [&](const Call* c) {
+  // Before each that has no number some graph has another one: this way back comes to a circle. It
+  // stays with a graph as long as it can.
+  struct Edge {
+    const Call *from, *to;
+  };
+  std::vector<Edge> way;
+  std::vector<std::size_t> seen(meetings.count, npos);  // where on the way a meeting was left
+  std::size_t at = static_cast<std::size_t>(open - numbers.begin());
+  while (seen[at] == npos) {
+    seen[at] = way.size();
+    Edge edge{};
+    for (const Call* c : parts[at]) {
       const Call* before = meetings.previous(*c);
-      return before != nullptr && numbers[before->meeting] < 0;
-    });
-    const Call* before = meetings.previous(**call);
-    if (seen[before->meeting]) return Contradiction{*before, **call};
-    at = before->meeting;
+      if (before == nullptr || numbers[before->meeting] >= 0) continue;
+      bool stays = !way.empty() && way.back().from == c;
+      if (edge.from == nullptr || stays) edge = {before, c};
+    }
+    way.push_back(edge);
+    at = edge.from->meeting;
   }
+  std::vector<Edge> circle(way.begin() + static_cast<std::ptrdiff_t>(seen[at]), way.end());
+  // Where it goes on in another graph; the way back through a graph ends at its first call.
+  auto changes = [&](std::size_t i) {
+    return circle[i].from != circle[(i + 1) % circle.size()].to;
+  };
+  std::size_t start = 0, graphs = 0;
+  for (std::size_t i = 0; i < circle.size(); ++i)
+    if (changes(i)) {
+      start = (i + 1) % circle.size();
+      ++graphs;
+    }
+  std::size_t end = start;
+  while (!changes(end)) end = (end + 1) % circle.size();
+  return Contradiction{*circle[end].from, *circle[start].to, graphs};
 }
 
 }  // namespace hocket

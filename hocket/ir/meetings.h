@@ -38,9 +38,10 @@ struct Meetings {
   std::vector<std::int64_t> order() const;
 };
 
-/// Two calls of one graph that some other graph, or several in a row, have the other way round.
+/// A circle of orders.
 struct Contradiction {
-  Call first, second;  ///< as they stand in their graph
+  Call first, second;  ///< of one graph, which starts them in this order
+  std::size_t graphs;  ///< that the circle goes through: with 2, the other one has them reversed
 };
 
 /// None when all graphs start what they have in common in one order, whatever groups it belongs to.

@@ -48,6 +48,26 @@ struct Plan {
   NodeId first_reader;  // outside the block, of what the block makes
 };
 
+/// How many readers forwarded state loses, by value.
+using Lost = std::unordered_map<Value, std::size_t>;
+
+/// Forwarded state that nobody reads without those readers, nor other such state hands on.
+std::vector<Value> unread(const Graph& g, Lost lost) {
+  std::vector<Value> found;
+  auto check = [&](Value v) {
+    auto it = lost.find(v);
+    if ((it == lost.end() ? 0 : it->second) == g.uses(v).size()) found.push_back(v);
+  };
+  for (const Input& in : g.inputs())
+    if (is_forwarded(g, in.value)) check(in.value);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (Value next = g.next(found[i]); next && is_forwarded(g, next)) {
+      ++lost[next];
+      check(next);
+    }
+  return found;
+}
+
 // ---- the plan
 
 class Planner {
@@ -197,7 +217,7 @@ class Planner {
 
   /// The slots of all forwarded state there will be must repeat soon enough: see Lags::turns.
   void check_turns() const {
-    std::unordered_map<Value, std::size_t> lost;  // readers, of forwarded state
+    Lost lost;
     auto lose = [&](Value v) {
       if (is_forwarded(g_, v)) ++lost[v];
     };
@@ -205,11 +225,11 @@ class Planner {
     for (const Plan::Next& n : plan_.nexts) lose(g_.next(n.state));
     std::vector<Output> outputs = g_.outputs();
     for (const Plan::NewOutput& o : plan_.outputs) lose(outputs[o.index].value);
+    std::vector<Value> dropped = unread(g_, std::move(lost));
+    std::unordered_set<Value> gone(dropped.begin(), dropped.end());
     int turns = 1;
     for (const Input& in : g_.inputs()) {
-      if (!is_forwarded(g_, in.value)) continue;
-      auto it = lost.find(in.value);
-      if (it == lost.end() || it->second < g_.uses(in.value).size())
+      if (is_forwarded(g_, in.value) && !gone.contains(in.value))
         turns = joint_turns(turns, in.slots);
       if (turns > max_turns)
         fail(
@@ -257,7 +277,7 @@ class Editor {
     set_nexts(plan.nexts);
     for (const Plan::Operand& o : plan.operands) g_.set_operand(o.node, o.index, read(o.reading));
     set_outputs(plan.outputs);
-    drop_unread();
+    g_.erase_inputs(unread(g_, {}));
     if (!place) place = plan.first_reader;
     if (!place) place = g_.first_node();
     std::vector<NodeId> block;
@@ -324,13 +344,6 @@ class Editor {
       values[o.index] = o.late > 0 ? add_behind(v, g_.name(v) + "_out", o.late) : read(o.reading);
     }
     g_.set_outputs(values);
-  }
-
-  void drop_unread() {
-    std::vector<Value> unread;
-    for (const Input& in : g_.inputs())
-      if (is_forwarded(g_, in.value) && g_.uses(in.value).empty()) unread.push_back(in.value);
-    g_.erase_inputs(unread);
   }
 
   Graph& g_;

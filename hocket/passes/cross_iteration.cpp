@@ -69,8 +69,7 @@ bool brings_numbers(const Graph& g, const Share& s) {
 
 /// Why a share cannot move; nothing when it can.
 std::optional<Remark> refusal(const Graph& g, const Share& s) {
-  std::string read =
-      s.returned ? fmt::format("output '{}' reads {}", s.output, shown(g, s.returned)) : "";
+  std::string read = s.returned ? fmt::format("{} reads {}", s.output, shown(g, s.returned)) : "";
   if (s.number)
     return Remark{
         .where = shown(g, s.number),

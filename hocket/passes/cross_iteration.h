@@ -34,8 +34,8 @@ using ChooseDelayed =
 ///
 /// With `move` the collective itself moves too, with everything that depends on it. Error when
 /// there is no such collective, no update needs it, an output does, there is no such destination,
-/// it moves itself or stands behind a reader of what is moved, or when ranks with different graphs
-/// start things in different orders, before or afterwards. O(nodes log nodes).
+/// it moves itself or stands behind a reader of what is moved, or ranks with different graphs start
+/// things in different orders with it. O(nodes log nodes).
 void cross_iteration(Program& program, const CrossIteration& options, const ChooseDelayed& choose);
 void cross_iteration(Program& program, const CrossIteration& options);
 

@@ -211,11 +211,14 @@ std::vector<Share> find_shares(const Graph& g, std::span<const NodeId> collectiv
     share.updates =
         share.updates || in.kind == StateKind::parameter || in.kind == StateKind::optimizer;
   }
-  for (const Output& o : g.outputs()) {
+  std::vector<Output> outputs = g.outputs();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Output& o = outputs[i];
     Share& share = shares[members[g.node(o.value)]];
     if (share.returned) continue;
     share.returned = o.value;
-    share.output = o.name;
+    share.output =
+        o.name.empty() ? fmt::format("output {}", i) : fmt::format("output '{}'", o.name);
   }
   shares[0].collectives.clear();
   std::erase_if(shares, [](const Share& s) { return s.collectives.empty() || s.nodes.empty(); });

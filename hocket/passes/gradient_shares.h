@@ -23,7 +23,7 @@ struct Share {
   bool updates = false;       ///< a parameter or optimizer state is among them
   Value number;               ///< a single number in which several collectives meet: a norm, a flag
   Value returned;             ///< what an output reads
-  std::string output;         ///< that output
+  std::string output;         ///< that output, for messages
 };
 
 /// The shares of these collectives, in list order of the last of each. The graph has no delays.

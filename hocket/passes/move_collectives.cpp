@@ -66,14 +66,13 @@ std::vector<std::vector<NodeId>> find_collectives(const Program& program, std::s
 }
 
 void move_in(Graph& g, std::span<const NodeId> collectives, std::string_view before) {
-  if (is_rotated(g)) fail("graph {}: has delays already, wanted a body that has none", g.name());
   cut_optimizers(g, collectives, ShareFrom::start);
   std::vector<NodeId> nodes;
   for (const Share& share : find_shares(g, collectives, ShareFrom::start)) {
     if (!share.updates)
       fail("option 'move': no optimizer uses what {} brings", shown(g, share.collectives[0]));
     if (share.returned)
-      fail("option 'move': output '{}' reads {}, which depends on {}", share.output,
+      fail("option 'move': {} reads {}, which depends on {}", share.output,
            shown(g, share.returned), shown(g, share.collectives[0]));
     nodes.insert(nodes.end(), share.nodes.begin(), share.nodes.end());
   }
@@ -100,15 +99,27 @@ void move_to_front(Graph& g) {
             .why = "ranks with different graphs start it in one order only there"});
 }
 
-/// All ranks must start everything in one order.
-void require_order(const Program& program, std::string_view when) {
+/// Sees to it that all ranks start everything in one order, or as they did, if that was in none:
+/// in front of everything in all graphs is as safe as it was before, since what moves and what
+/// stays keep their orders, and no rank does the one while another one waits in the other.
+void keep_order(Program& program, bool was_in_order, bool may_place,
+                const std::vector<std::vector<NodeId>>& collectives) {
   auto found = find_contradiction(Meetings(program));
   if (!found) return;
+  if (may_place) {
+    for (std::size_t i = 0; i < collectives.size(); ++i)
+      if (!collectives[i].empty()) move_to_front(program.graphs[i]);
+    if (was_in_order && find_contradiction(Meetings(program)))
+      internal_fail("cross-iteration: moved to the front, {} lost its order",
+                    program.graphs[0].name());
+    return;
+  }
   const Graph& g = program.graphs[found->first.graph];
   fail(
-      "graph {}: {} stands before {}, which ranks with other graphs start the other way round{}; "
-      "wanted one order on all ranks",
-      g.name(), g.describe(found->first.node), g.describe(found->second.node), when);
+      "option 'before': graph {} starts {} before {}, {} the other way round; wanted one order on "
+      "all ranks",
+      g.name(), g.describe(found->first.node), g.describe(found->second.node),
+      found->graphs > 2 ? "other graphs together" : "another graph");
 }
 
 }  // namespace
@@ -126,16 +137,21 @@ void move_collectives(Program& program, std::string_view names, std::string_view
                : "option 'before': no graph where something moves has a node",
            before, [&](const Graph& g, NodeId) { return moves(g); });
   bool several = program.graphs.size() > 1;
-  if (several) require_order(program, " already");
-  for (std::size_t i = 0; i < collectives.size(); ++i)
-    if (!collectives[i].empty()) move_in(program.graphs[i], collectives[i], before);
+  bool in_order = !several || !find_contradiction(Meetings(program));
+  for (std::size_t i = 0; i < collectives.size(); ++i) {
+    Graph& g = program.graphs[i];
+    if (collectives[i].empty()) continue;
+    if (is_rotated(g)) fail("graph {}: has delays already, wanted a body that has none", g.name());
+    try {
+      move_in(g, collectives[i], before);
+    } catch (const Error& e) {
+      if (several) fail("graph {}: {}", g.name(), e.what());
+      throw;
+    }
+  }
   if (!several) return;
-  // In front of everything they are in the order that they had.
-  if (before == "none" && find_contradiction(Meetings(program)))
-    for (Graph& g : program.graphs)
-      if (moves(g)) move_to_front(g);
-  require_order(program, "");
   check_seams(program);
+  keep_order(program, in_order, before == "none", collectives);
 }
 
 }  // namespace hocket

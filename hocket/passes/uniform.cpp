@@ -83,6 +83,7 @@ class Uniformity {
       Value v = queue_.back();
       queue_.pop_back();
       for (Use use : g_.uses(v)) reach(use, v);
+      reach_late_update(v);
     }
     return std::move(uniform_);
   }
@@ -105,6 +106,12 @@ class Uniformity {
 
   void all_differ(NodeId n) {
     for (std::uint32_t i = 0; i < g_[n].result_count; ++i) differs(g_.result(n, i));
+  }
+
+  /// Who runs ahead of a late update reads the state at first.
+  void reach_late_update(Value state) {
+    if (!g_.is_input(g_.node(state)) || g_.input(state).kind == StateKind::forwarded) return;
+    if (Value next = g_.next(state); next && g_[g_.node(next)].delay > 0) differs(next);
   }
 
   void reach(Use use, Value v) {
@@ -171,7 +178,8 @@ class WayBack {
     const Node& node = g_[n];
     // Who runs ahead of a late update reads the state at first.
     if (node.delay > 0)
-      for (Value s = states_.first(v); s; s = states_.another(s)) reach(s);
+      for (Value s = states_.first(v); s; s = states_.another(s))
+        if (g_.input(s).kind != StateKind::forwarded) reach(s);
     std::uint32_t result = v.index - node.first_result;
     if (node.op->starts) {
       if (relation_(node.attr<std::string>("group")) != Relation::covers)

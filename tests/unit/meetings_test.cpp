@@ -36,14 +36,16 @@ Program program_of(const std::vector<std::vector<int>>& calls) {
   return parse(text, ops::all());
 }
 
-/// `graph: first, second` of a contradiction, by channels.
+/// `graph: first, second (graphs)` of a contradiction, by channels.
 std::string contradiction(const std::vector<std::vector<int>>& calls) {
   Program program = program_of(calls);
   auto found = find_contradiction(Meetings(program));
   if (!found) return "";
   const Graph& g = program.graphs[found->first.graph];
-  return fmt::format("{}: {}, {}", g.name(), g[found->first.node].attr<std::int64_t>("channel"),
-                     g[found->second.node].attr<std::int64_t>("channel"));
+  EXPECT_TRUE(g.before(found->first.node, found->second.node));
+  return fmt::format("{}: {}, {} ({})", g.name(),
+                     g[found->first.node].attr<std::int64_t>("channel"),
+                     g[found->second.node].attr<std::int64_t>("channel"), found->graphs);
 }
 
 TEST(Meetings, OneOrderForAll) {
@@ -53,18 +55,23 @@ TEST(Meetings, OneOrderForAll) {
 
 TEST(Meetings, TwoGraphsThatContradictEachOther) {
   std::string found = contradiction({{0, 1}, {1, 0}, {}, {}});
-  EXPECT_TRUE(found == "rank0: 0, 1" || found == "rank1: 1, 0") << found;
+  EXPECT_TRUE(found == "rank0: 0, 1 (2)" || found == "rank1: 1, 0 (2)") << found;
+  // Of a longer circle those two calls are told that the other graph has reversed.
+  found = contradiction({{0, 2, 3, 1}, {0, 1, 2, 3}, {}, {}});
+  EXPECT_TRUE(found == "rank0: 2, 1 (2)" || found == "rank1: 1, 2 (2)") << found;
 }
 
 TEST(Meetings, ACircleOverThreeGraphs) {
   std::string found = contradiction({{0, 1}, {1, 2}, {2, 0}, {0}});
-  EXPECT_TRUE(found == "rank0: 0, 1" || found == "rank1: 1, 2" || found == "rank2: 2, 0") << found;
+  EXPECT_TRUE(found == "rank0: 0, 1 (3)" || found == "rank1: 1, 2 (3)" ||
+              found == "rank2: 2, 0 (3)")
+      << found;
 }
 
 TEST(Meetings, WhatOnlyFollowsACircleIsNotToBlame) {
   // 3 stands behind 1 and 2, about which two graphs differ.
   std::string found = contradiction({{3}, {1, 2, 3}, {2, 1}, {}});
-  EXPECT_TRUE(found == "rank1: 1, 2" || found == "rank2: 2, 1") << found;
+  EXPECT_TRUE(found == "rank1: 1, 2 (2)" || found == "rank2: 2, 1 (2)") << found;
 }
 
 }  // namespace

@@ -269,6 +269,26 @@ TEST(Rotate, CountsTheTurnsOfWhatWillBeLeft) {
   check_seams(g);
 }
 
+TEST(Rotate, DropsWhatOnlyDroppedStateHandsOn) {
+  Program program = read(R"(graph step(
+    %a: state f32[2] forwarded(3), %b: state f32[2] forwarded(9), %f: state f32[2] forwarded(7), %x: f32[2] "x") {
+  %p: f32[2] = neg(%a) delay=12
+  next %a = %b
+  next %b = %x
+  next %f = %x
+  return p=%p
+}
+)");
+  Graph& g = program.graphs[0];
+  rotate(g, nodes_of(g, {"p"}), 1, {.outputs_may_lag = true});
+  EXPECT_EQ(to_text(g), R"(graph step(%x: f32[2] "x", %x_prev13: state f32[2] forwarded(13)) {
+  %p: f32[2] = neg(%x_prev13) delay=13
+  next %x_prev13 = %x
+  return p=%p
+}
+)");
+}
+
 TEST(Phases, ChannelsOutlastEveryPhase) {
   Program after = moved(read(training_step), {"hb", "rb", "step", "sb", "sc", "ub", "uc"});
   Phases all = phases(after.graphs[0]);

@@ -269,6 +269,26 @@ TEST(Shards, StateThatIsMarkedMustStartEqual) {
             "\"tp\"");
 }
 
+/// Ranks with other graphs have the same state under the same name.
+TEST(Shards, StateThatIsMarkedMustStartEqualInAllGraphs) {
+  Program program = read(R"(mesh(dp=3)
+graph a on [0] (%a: state f32[1] "a" equal("dp")) {
+}
+graph b on [1] (%b: state f32[1] "b" equal("dp"), %a: state f32[1] "a" equal("dp")) {
+}
+graph c on [2] (%a: state f32[1] "a") {
+}
+)");
+  Tensor one = tensor({DType::f32, false, {1}}, {1}), two = tensor({DType::f32, false, {1}}, {2});
+  auto refusal = [&](const InputTables& tables) {
+    return message_of([&] { shard_state(program, program, tables); });
+  };
+  EXPECT_EQ(refusal({{one}, {two, one}, {two}}), "");
+  EXPECT_EQ(refusal({{one}, {one, two}, {one}}),
+            "state %a: ranks 0 and 1 start with different values, wanted equal ones in group "
+            "\"dp\"");
+}
+
 /// Without the pass nothing has to be equal.
 TEST(Shards, MayDifferWithoutThePass) {
   Program source = read(std::string(step));
