@@ -17,6 +17,11 @@ using Finding = std::optional<std::string>;
 Finding order(const Graph& g, NodeId n) {
   for (Value v : g[n].inputs)
     if (!g.before(g.node(v), n)) return fmt::format("operand %{} is defined later", g.name(v));
+  return std::nullopt;
+}
+
+/// The same from the other end, for nodes whose readers are not looked at themselves.
+Finding order_of_readers(const Graph& g, NodeId n) {
   for (std::uint32_t i = 0; i < g[n].result_count; ++i)
     for (Use use : g.uses(g.result(n, i)))
       if (!g.before(n, use.node))
@@ -304,6 +309,12 @@ std::optional<Violation> own_partner(const Graph& g, std::span<const int> ranks)
   return std::nullopt;
 }
 
+/// What belongs to the graph as a whole.
+std::optional<Violation> check_graph(const Graph& g) {
+  if (auto v = repeated_names(g)) return v;
+  return repeated_channels(g);
+}
+
 std::optional<Violation> check_node(const Graph& g, NodeId n) {
   for (const NodeRule& rule : node_rules)
     if (Finding message = rule.check(g, n)) return Violation{rule.name, n, std::move(*message)};
@@ -322,19 +333,20 @@ std::span<const Rule> verifier_rules() {
 }
 
 std::optional<Violation> find_violation(const Graph& g, std::span<const NodeId> nodes) {
-  for (NodeId n : nodes)
+  for (NodeId n : nodes) {
+    if (Finding message = order_of_readers(g, n)) return Violation{"order", n, std::move(*message)};
     if (auto v = check_node(g, n)) return v;
-  if (auto v = repeated_names(g)) return v;
-  return repeated_channels(g);
+  }
+  return check_graph(g);
 }
 
 std::optional<Violation> find_violation(const Graph& g) {
-  std::vector<NodeId> all;
-  all.reserve(g.size() + g.inputs().size() + 1);
-  for (const Input& in : g.inputs()) all.push_back(g.node(in.value));
-  for (NodeId n : g.nodes()) all.push_back(n);
-  all.push_back(g.return_node());
-  return find_violation(g, all);
+  for (const Input& in : g.inputs())
+    if (auto v = check_node(g, g.node(in.value))) return v;
+  for (NodeId n : g.nodes())
+    if (auto v = check_node(g, n)) return v;
+  if (auto v = check_node(g, g.return_node())) return v;
+  return check_graph(g);
 }
 
 std::string describe(const Graph& g, const Violation& v) {
