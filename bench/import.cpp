@@ -16,7 +16,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/driver/load.h"
-#include "hocket/frontend/capture.h"
+#include "hocket/frontend/formats/capture.h"
 #include "hocket/ir/verify.h"
 #include "measure.h"
 #include "sentinel.h"

@@ -14,7 +14,7 @@
 #include "hocket/iter/rotate.h"
 #include "hocket/iter/seams.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/runner.h"
+#include "hocket/passes/framework/runner.h"
 
 namespace hocket::bench {
 namespace {
@@ -56,7 +56,7 @@ std::size_t rotate_updates(Graph& g) {
   std::vector<char> late(g.value_bound());
   std::vector<NodeId> nodes;
   for (NodeId n : std::as_const(g).nodes()) {
-    bool moves = g[n].op->waits ||
+    bool moves = g[n].op->is_wait ||
                  std::ranges::any_of(g[n].inputs, [&](Value v) { return late[v.index] != 0; });
     if (!moves) continue;
     nodes.push_back(n);

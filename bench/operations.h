@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/families.h"
-#include "hocket/passes/table.h"
+#include "hocket/passes/framework/table.h"
 
 namespace hocket::bench {
 

@@ -24,7 +24,7 @@
 #include "bench/sentinel.h"
 #include "hocket/base/error.h"
 #include "hocket/ir/verify.h"
-#include "hocket/passes/runner.h"
+#include "hocket/passes/framework/runner.h"
 
 namespace hocket::bench {
 namespace {
@@ -270,7 +270,7 @@ int run_buckets() {
   for (auto make : {make_layered, make_sharded}) {
     Graph& g = steps.emplace_back(make(bucket_nodes));
     std::size_t count = 0;
-    for (NodeId n : std::as_const(g).nodes()) count += g[n].op->starts ? 1 : 0;
+    for (NodeId n : std::as_const(g).nodes()) count += g[n].op->is_collective ? 1 : 0;
     if (count < bucket_collectives)
       internal_fail("found {} collectives, wanted at least {}", count, bucket_collectives);
   }

@@ -13,7 +13,7 @@
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/table.h"
+#include "hocket/passes/framework/table.h"
 
 namespace hocket {
 namespace {
@@ -100,14 +100,14 @@ std::string ops_document() {
       if (has) traits += fmt::format("{}{}", traits.empty() ? "" : "; ", text);
     };
     trait(op->body != nullptr, "elementwise");
-    trait(op->starts, "a collective: its results are in flight until `wait`");
+    trait(op->is_collective, "a collective: its results are in flight until `wait`");
     trait(op->effect, "has an effect: never removed or merged");
     trait(op->ordered, "never folded or merged");
     trait(op->depends_on_rank, "depends on the rank");
     trait(op->has_region, "has a region");
     trait(op->moves_data, "moves elements, keeps their bits");
     trait(op->exactly_rounded, "bits are the same on every machine");
-    trait(op->optimizes, "an optimizer: can be cut and joined along its lists");
+    trait(op->is_optimizer, "an optimizer: can be cut and joined along its lists");
     trait(op->expand != nullptr, "a composite: runs as its expansion into smaller ops");
     if (!traits.empty()) out += fmt::format("- {}\n", traits);
     out += fmt::format("- types in the example: {}\n", shown[op].types);

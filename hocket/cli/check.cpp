@@ -15,7 +15,7 @@ int check(const CheckVerb& verb) {
       for (const Graph& g : program.graphs)
         for (NodeId n : g.nodes()) {
           ++nodes;
-          collectives += g[n].op->starts ? 1 : 0;
+          collectives += g[n].op->is_collective ? 1 : 0;
         }
       print(fmt::format("{}: ok, {}, {}, {}\n", source, count_of(program.world->ranks(), "rank"),
                         count_of(nodes, "node"), count_of(collectives, "collective")));

@@ -6,7 +6,7 @@
 #include "hocket/base/text.h"
 #include "hocket/cli/verbs.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/table.h"
+#include "hocket/passes/framework/table.h"
 
 namespace hocket::cli {
 namespace {

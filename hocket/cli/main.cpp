@@ -11,7 +11,7 @@
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/cli/verbs.h"
-#include "hocket/passes/table.h"
+#include "hocket/passes/framework/table.h"
 
 namespace hocket::cli {
 

@@ -38,7 +38,7 @@ std::string statistics(const std::string& source, const Program& program) {
     for (NodeId n : g.nodes()) {
       ++ops[g[n].op->name];
       flops += hocket::flops(g, n);
-      if (!g[n].op->starts) continue;
+      if (!g[n].op->is_collective) continue;
       auto& [count, bytes] =
           transfers[fmt::format("{} over {}", g[n].op->name, g[n].attr<std::string>("group"))];
       ++count;
@@ -103,7 +103,7 @@ std::string neighbourhood(const Graph& g, Value centre, int distance) {
     if (!g.path(n).empty()) label += "\\n" + dot_text(g.path(n));
     dot += fmt::format("  n{} [label=\"{}\"{}{}];\n", n.index, label,
                        n == g.node(centre) ? ", style=bold" : "",
-                       !g.is_input(n) && g[n].op->starts ? ", color=blue" : "");
+                       !g.is_input(n) && g[n].op->is_collective ? ", color=blue" : "");
   }
   for (NodeId n : near)
     if (!g.is_input(n))

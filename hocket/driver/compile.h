@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "hocket/ir/program.h"
-#include "hocket/passes/runner.h"
+#include "hocket/passes/framework/runner.h"
 
 namespace hocket {
 

@@ -8,11 +8,11 @@
 #include "hocket/base/file.h"
 #include "hocket/base/text.h"
 #include "hocket/driver/constants.h"
-#include "hocket/frontend/capture.h"
+#include "hocket/frontend/formats/capture.h"
+#include "hocket/frontend/formats/pt2.h"
+#include "hocket/frontend/formats/safetensors.h"
 #include "hocket/frontend/import.h"
-#include "hocket/frontend/pt2.h"
 #include "hocket/frontend/replicas.h"
-#include "hocket/frontend/safetensors.h"
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
@@ -86,7 +86,7 @@ void load_text(Step& step, bool values) {
   for (const Graph& g : step.program.graphs)
     for (NodeId n : g.nodes()) {
       ++step.nodes;
-      step.collectives += g[n].op->starts ? 1 : 0;
+      step.collectives += g[n].op->is_collective ? 1 : 0;
     }
   if (path == "-") return;
   load_constants(step.program, existing(constants_beside(path)));

@@ -14,7 +14,7 @@
 #include "hocket/driver/shards.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/phases.h"
-#include "hocket/passes/collectives.h"
+#include "hocket/ops/work.h"
 #include "hocket/runtime/loop.h"
 #include "hocket/runtime/ranks.h"
 
@@ -169,7 +169,7 @@ void count(const Program& program, RunReport& report) {
   for (const Graph& g : program.graphs)
     for (NodeId n : g.nodes()) {
       ++report.nodes;
-      if (!g[n].op->starts) continue;
+      if (!g[n].op->is_collective) continue;
       ++report.collectives;
       Bucket b{std::string(g[n].op->name), g[n].attr<std::string>("group"), 0, 0};
       for (Value v : g[n].inputs) {

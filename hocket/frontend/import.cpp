@@ -8,8 +8,8 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
-#include "hocket/frontend/paths.h"
-#include "hocket/frontend/row_table.h"
+#include "hocket/frontend/aten/operator_lookup.h"
+#include "hocket/frontend/guess_module_paths.h"
 #include "hocket/ops/constant.h"
 #include "hocket/ops/ops.h"
 
@@ -348,7 +348,7 @@ class Importer {
   /// A transfer that nobody waits for has no meaning; the source only started it.
   void drop_unread_transfers() {
     for (NodeId n : reversed(graph_.nodes()))
-      if (graph_[n].op->starts && graph_[n].op->pure() && !graph_.used(n)) graph_.erase(n);
+      if (graph_[n].op->is_collective && graph_[n].op->pure() && !graph_.used(n)) graph_.erase(n);
   }
 
   const Source& source_;

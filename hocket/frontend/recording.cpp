@@ -8,8 +8,8 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/frontend/formats/safetensors.h"
 #include "hocket/frontend/recording_interface.h"
-#include "hocket/frontend/safetensors.h"
 
 namespace hocket::frontend {
 namespace {

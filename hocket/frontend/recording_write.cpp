@@ -1,7 +1,7 @@
 #include "hocket/base/error.h"
+#include "hocket/frontend/formats/safetensors.h"
 #include "hocket/frontend/recording.h"
 #include "hocket/frontend/recording_interface.h"
-#include "hocket/frontend/safetensors.h"
 
 namespace hocket::frontend {
 

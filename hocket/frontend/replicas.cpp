@@ -33,7 +33,7 @@ class Updates {
         mine = of(node.slot(1)[i % count]);
       } else if (node.op->body != nullptr || node.op->moves_data) {
         for (Value v : node.inputs) mine.insert(of(v).begin(), of(v).end());
-      } else if ((node.op->waits || node.op->starts) && i < node.inputs.size()) {
+      } else if ((node.op->is_wait || node.op->is_collective) && i < node.inputs.size()) {
         mine.insert(of(node.inputs[i]).begin(), of(node.inputs[i]).end());
       }
     }

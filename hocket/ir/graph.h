@@ -15,110 +15,13 @@
 #include "hocket/base/texts.h"
 #include "hocket/ir/ids.h"
 #include "hocket/ir/names.h"
+#include "hocket/ir/node.h"
 #include "hocket/ir/op.h"
 #include "hocket/ir/store.h"
 #include "hocket/ir/type.h"
 #include "hocket/ir/world.h"
 
 namespace hocket {
-
-/// One place where a value is read: operand `operand` of `node`. Values that leave the graph are
-/// operands of `Graph::return_node()`.
-struct Use {
-  NodeId node;
-  std::uint32_t operand = 0;
-  friend bool operator==(Use, Use) = default;
-};
-
-/// Iterations by which a node may be late: that a loop can be filled and drained is proved for
-/// each.
-inline constexpr int max_delay = 16;
-/// Of forwarded state.
-inline constexpr int max_slots = 64;
-
-/// What a node is. Read it through `graph[n]`; change it through Graph.
-struct Node {
-  const Op* op = nullptr;
-  SmallVector<Value, 4> inputs;
-  Attributes attributes;
-  std::shared_ptr<const Graph> region;
-  std::uint32_t first_result = 0;
-  std::uint32_t result_count = 0;
-  std::int32_t delay = 0;
-  std::int32_t stage = 0;  ///< of a pipeline, as the source marked it
-
-  template <class T>
-  const T& attr(std::string_view name) const {
-    return attribute<T>(*op, attributes, name);
-  }
-  /// The operands of slot `slot` of the op's record.
-  std::span<const Value> slot(std::size_t slot) const;
-
- private:
-  friend class Graph;
-  friend class Copier;
-  std::uint32_t path_ = 0;
-  std::uint32_t input_ = 0;                      // of an input: its place among them
-  SmallVector<std::uint32_t, 4> use_positions_;  // of each operand, in the use list of its value
-};
-
-enum class StateKind : std::uint8_t { parameter, buffer, optimizer, rng, forwarded };
-std::string_view name(StateKind kind);
-std::optional<StateKind> find_state_kind(std::string_view name);
-
-/// What a sharded state is a piece of.
-struct ShardOf {
-  std::string group;
-  Type type;
-  friend bool operator==(const ShardOf&, const ShardOf&) = default;
-};
-
-/// What an input is, apart from its name in the text and its type.
-struct InputInfo {
-  std::vector<std::string> names = {};  ///< in the source; several when they share storage
-  bool state = false;                   ///< carried from one iteration to the next
-  StateKind kind = StateKind::buffer;   ///< of a state
-  int slots = 1;                        ///< of a forwarded state: how many iterations it is kept
-  std::optional<ShardOf> shard = {};
-  std::vector<std::string> equal = {};  ///< groups in which a state must start with equal values
-  friend bool operator==(const InputInfo&, const InputInfo&) = default;
-};
-
-struct Input : InputInfo {
-  Value value;
-};
-
-struct Output {
-  std::string name;
-  Value value;
-};
-
-/// Channels lie between 0 and this.
-inline constexpr std::int64_t max_channel = std::int64_t{1} << 40;
-
-/// A node to be added. Only `op` is always needed; attributes left out have their defaults.
-struct NodeSpec {
-  const Op* op = nullptr;
-  std::span<const Value> inputs = {};
-  Attributes attributes = {};
-  std::span<const std::string_view> names = {};  ///< wanted names of the results; default: the op's
-  std::span<const Type> types = {};              ///< expected types; wrong ones are an error
-  std::string_view path = {};
-  int delay = 0;
-  std::optional<int> stage = {};  ///< default: that of the node it is put before
-  std::shared_ptr<const Graph> region = nullptr;
-};
-
-/// Where new nodes go: before a node of a graph, in the order they are made. A Graph by itself
-/// means its end. Nodes made here get `path` unless their spec has one.
-struct At {
-  Graph* graph;
-  NodeId before;
-  std::string_view path = {};
-  At(Graph& g);  // NOLINT(google-explicit-constructor): `mul(g, a, b)` is how graphs are written
-  At(Graph& g, NodeId place, std::string_view module = {})
-      : graph(&g), before(place), path(module) {}
-};
 
 template <bool reverse>
 class ConstNodeRange;
@@ -362,94 +265,6 @@ class Graph {
 /// The same nodes in the same order, whatever values, graphs and modules are called.
 bool equal_but_for_names(const Graph& a, const Graph& b);
 
-/// Walks a graph that nobody edits meanwhile.
-template <bool reverse>
-class ConstNodeRange {
- public:
-  class Iterator {
-   public:
-    using value_type = NodeId;
-    using difference_type = std::ptrdiff_t;
-    Iterator() = default;
-    Iterator(const Graph* g, NodeId n) : graph_(g), node_(n) {}
-    NodeId operator*() const { return node_; }
-    Iterator& operator++() {
-      node_ = reverse ? graph_->preceding(node_) : graph_->following(node_);
-      return *this;
-    }
-    Iterator operator++(int) {
-      Iterator old = *this;
-      ++*this;
-      return old;
-    }
-    friend bool operator==(const Iterator& a, const Iterator& b) { return a.node_ == b.node_; }
-
-   private:
-    const Graph* graph_ = nullptr;
-    NodeId node_;
-  };
-
-  explicit ConstNodeRange(const Graph& g) : graph_(&g) {}
-  Iterator begin() const {
-    return reverse ? at(graph_->preceding(graph_->return_node())) : at(graph_->first_node());
-  }
-  Iterator end() const {
-    return reverse ? at(graph_->preceding(graph_->first_node())) : at(graph_->return_node());
-  }
-  friend ConstNodeRange<!reverse> reversed(ConstNodeRange r) {
-    return ConstNodeRange<!reverse>(*r.graph_);
-  }
-
- private:
-  Iterator at(NodeId n) const { return Iterator(graph_, n); }
-  const Graph* graph_;
-};
-
-/// Walks a graph under edits: the graph knows its walkers and tells them when their node leaves.
-template <bool reverse>
-class NodeRange {
- public:
-  struct End {};
-  class Iterator {
-   public:
-    explicit Iterator(Graph& g) : graph_(&g) {
-      cursor_.reverse = reverse;
-      cursor_.current = reverse ? g.preceding(g.return_node()) : g.first_node();
-      graph_->cursors_.push_back(&cursor_);
-    }
-    Iterator(const Iterator&) = delete;
-    Iterator& operator=(const Iterator&) = delete;
-    ~Iterator() { std::erase(graph_->cursors_, &cursor_); }
-    NodeId operator*() const { return cursor_.current; }
-    Iterator& operator++() {
-      cursor_.current = cursor_.detached ? cursor_.resume
-                        : reverse        ? graph_->preceding(cursor_.current)
-                                         : graph_->following(cursor_.current);
-      cursor_.detached = false;
-      return *this;
-    }
-    bool operator==(End) const {
-      return !cursor_.current || cursor_.current == graph_->return_node() ||
-             graph_->is_input(cursor_.current);
-    }
-
-   private:
-    Graph* graph_;
-    Graph::Cursor cursor_;
-  };
-
-  explicit NodeRange(Graph& g) : graph_(&g) {}
-  Iterator begin() const { return Iterator(*graph_); }
-  End end() const { return {}; }
-  friend NodeRange<!reverse> reversed(NodeRange r) { return NodeRange<!reverse>(*r.graph_); }
-
- private:
-  Graph* graph_;
-};
-
-inline ConstNodeRange<false> Graph::nodes() const { return ConstNodeRange<false>(*this); }
-inline NodeRange<false> Graph::nodes() { return NodeRange<false>(*this); }
-
 inline At::At(Graph& g) : graph(&g), before(g.return_node()) {}
 /// Right behind a node; behind all inputs for an input.
 At after(Graph& g, NodeId n, std::string_view path = {});
@@ -469,3 +284,5 @@ Value Op::operator()(At at, std::same_as<Value> auto... inputs) const {
 }
 
 }  // namespace hocket
+
+#include "hocket/ir/node_range.h"  // which needs the whole class

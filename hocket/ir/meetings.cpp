@@ -86,7 +86,7 @@ std::vector<std::int64_t> number(const Meetings& meetings,
 }  // namespace
 
 bool has_channel(const Node& node) {
-  return (node.op->starts || node.op->effect) && node.op->attribute_index("channel") >= 0;
+  return (node.op->is_collective || node.op->effect) && node.op->attribute_index("channel") >= 0;
 }
 
 Meetings::Meetings(const Program& program) {

@@ -87,8 +87,8 @@ struct Op {
   /// For an op of two ranks: what the other one calls.
   const Op* partner = nullptr;
 
-  bool starts = false;           ///< a collective: results are pending, members meet by channel
-  bool waits = false;            ///< reads pending values
+  bool is_collective = false;    ///< a collective: results are pending, members meet by channel
+  bool is_wait = false;          ///< reads pending values
   bool effect = false;           ///< never removed, merged or left out
   bool ordered = false;          ///< an identity that may not be folded or merged (`after`)
   bool typed_by_result = false;  ///< the written result type is part of the meaning
@@ -96,11 +96,11 @@ struct Op {
   bool has_region = false;       ///< carries a graph of its own (`call`)
   bool moves_data = false;       ///< copies elements and never computes: bits are kept
   bool exactly_rounded = false;  ///< IEEE or its own definition fixes every bit
-  bool free = false;             ///< costs nothing: the same bytes under another type or name
+  bool is_view = false;          ///< costs nothing: the same bytes under another type or name
   /// An optimizer: a list of operands holds one tensor per parameter, or none, the parameters first
   /// and their gradients second; results are such lists in a row. No tensor sees another one's, so
   /// that a node can be cut and joined anywhere along its lists.
-  bool optimizes = false;
+  bool is_optimizer = false;
   /// Arithmetic operations of a node, `written` being its result types. Without it: none, or what
   /// the body or the expansion does.
   double (*flops)(const InferCall&) = nullptr;

@@ -57,7 +57,7 @@ Finding types(const Graph& g, NodeId n) {
 
 Finding pending(const Graph& g, NodeId n) {
   const Node& node = g[n];
-  if (node.op->waits) return std::nullopt;
+  if (node.op->is_wait) return std::nullopt;
   if (node.op == &return_op) {
     for (const Output& o : g.outputs())
       if (g.type(o.value).pending)
@@ -71,7 +71,7 @@ Finding pending(const Graph& g, NodeId n) {
 }
 
 Finding waited(const Graph& g, NodeId n) {
-  if (!g[n].op->starts || g[n].result_count == 0 || g.used(n)) return std::nullopt;
+  if (!g[n].op->is_collective || g[n].result_count == 0 || g.used(n)) return std::nullopt;
   return "nobody waits for any of its results";
 }
 
@@ -98,7 +98,7 @@ std::optional<Transfer> transfer_of(const Graph& g, Value v) {
 
 Finding one_transfer(const Graph& g, NodeId n) {
   const Node& node = g[n];
-  if (!node.op->waits || node.inputs.size() < 2) return std::nullopt;
+  if (!node.op->is_wait || node.inputs.size() < 2) return std::nullopt;
   auto first = transfer_of(g, node.inputs[0]);
   for (Value v : node.inputs)
     if (transfer_of(g, v) != first)
@@ -183,7 +183,7 @@ Finding regions(const Graph& g, NodeId n) {
     if (in.state) return fmt::format("its region holds state %{}", r.name(in.value));
   for (NodeId m : r.nodes()) {
     const Op& op = *r[m].op;
-    if (!op.pure() || op.starts || op.waits)
+    if (!op.pure() || op.is_collective || op.is_wait)
       return fmt::format("its region holds {}, wanted pure ops only", r.describe(m));
     if (r[m].delay != 0) return fmt::format("its region holds {} with a delay", r.describe(m));
   }
@@ -249,7 +249,7 @@ std::optional<Violation> repeated_channels(const Graph& g) {
   std::unordered_map<std::int64_t, NodeId, MixedHash> owners;
   for (NodeId n : g.nodes()) {
     const Node& node = g[n];
-    if (!node.op->starts && !node.op->effect) continue;
+    if (!node.op->is_collective && !node.op->effect) continue;
     if (node.op->attribute_index("channel") < 0) continue;
     auto channel = node.attr<std::int64_t>("channel");
     auto [it, fresh] = owners.emplace(channel, n);
@@ -294,7 +294,7 @@ std::optional<Violation> own_partner(const Graph& g, std::span<const int> ranks)
   std::set<std::pair<std::string_view, std::int64_t>> known;  // group and index
   for (NodeId n : g.nodes()) {
     const Node& node = g[n];
-    if (!node.op->effect || !node.op->starts) continue;
+    if (!node.op->effect || !node.op->is_collective) continue;
     const auto& group = node.attr<std::string>("group");
     auto peer = node.attr<std::int64_t>(node.op->attribute_index("to") >= 0 ? "to" : "from");
     auto size = g.world().group_size(group);

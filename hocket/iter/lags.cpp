@@ -75,7 +75,7 @@ void Lags::find_timeless() {
   }
   for (NodeId n : body_.nodes()) {
     const Node& node = body_[n];
-    if (!node.op->pure() || node.op->starts) continue;
+    if (!node.op->pure() || node.op->is_collective) continue;
     if (!std::ranges::all_of(node.inputs, [&](Value v) { return timeless(v); })) continue;
     for (std::uint32_t i = 0; i < node.result_count; ++i) timeless_[body_.result(n, i).index] = 1;
   }

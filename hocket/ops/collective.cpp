@@ -272,7 +272,7 @@ constinit const Op all_reduce{
     .attributes = {group_attribute, reduce_attribute, channel_attribute},
     .infer = infer_all_reduce,
     .exchange = exchange_all_reduce,
-    .starts = true};
+    .is_collective = true};
 
 constinit const Op all_gather{
     .name = "all_gather",
@@ -281,7 +281,7 @@ constinit const Op all_gather{
     .attributes = {group_attribute, channel_attribute},
     .infer = infer_all_gather,
     .exchange = exchange_all_gather,
-    .starts = true};
+    .is_collective = true};
 
 constinit const Op reduce_scatter{
     .name = "reduce_scatter",
@@ -293,7 +293,7 @@ constinit const Op reduce_scatter{
     .attributes = {group_attribute, reduce_attribute, channel_attribute},
     .infer = infer_reduce_scatter,
     .exchange = exchange_reduce_scatter,
-    .starts = true};
+    .is_collective = true};
 
 constinit const Op reduce{.name = "reduce",
                           .doc =
@@ -307,7 +307,7 @@ constinit const Op reduce{.name = "reduce",
                                          channel_attribute},
                           .infer = infer_reduce,
                           .exchange = exchange_reduce,
-                          .starts = true};
+                          .is_collective = true};
 
 constinit const Op broadcast_from{
     .name = "broadcast_from",
@@ -319,7 +319,7 @@ constinit const Op broadcast_from{
                    channel_attribute},
     .infer = infer_broadcast_from,
     .exchange = exchange_broadcast_from,
-    .starts = true};
+    .is_collective = true};
 
 constinit const Op all_to_all{
     .name = "all_to_all",
@@ -334,7 +334,7 @@ constinit const Op all_to_all{
                    channel_attribute},
     .infer = infer_all_to_all,
     .exchange = exchange_all_to_all,
-    .starts = true};
+    .is_collective = true};
 
 constinit const Op send{
     .name = "send",
@@ -346,7 +346,7 @@ constinit const Op send{
     .infer = infer_send,
     .exchange = exchange_pair,
     .partner = &recv,
-    .starts = true,
+    .is_collective = true,
     .effect = true};
 
 constinit const Op recv{.name = "recv",
@@ -358,21 +358,20 @@ constinit const Op recv{.name = "recv",
                         .infer = infer_recv,
                         .exchange = exchange_pair,
                         .partner = &send,
-                        .starts = true,
+                        .is_collective = true,
                         .effect = true};
 
 constinit const Op barrier{.name = "barrier",
                            .doc = "no rank of the group goes on before all have come here",
                            .attributes = {group_attribute, channel_attribute},
                            .infer = infer_barrier,
-                           .effect = true,
-                           .free = true};
+                           .effect = true};
 
 constinit const Op wait{.name = "wait",
                         .doc = "the values of one collective, once they have arrived",
                         .operands = {{"xs", Count::many, 1}},
                         .infer = infer_wait,
-                        .waits = true,
-                        .free = true};
+                        .is_wait = true,
+                        .is_view = true};
 
 }  // namespace hocket::ops

@@ -214,7 +214,7 @@ constinit const Op sgd{
                    {"first", AttributeKind::flag, "the momenta start as the gradients", false}},
     .infer = infer_sgd,
     .expand = expand_sgd,
-    .optimizes = true};
+    .is_optimizer = true};
 
 constinit const Op adam{
     .name = "adam",
@@ -225,7 +225,7 @@ constinit const Op adam{
     .attributes = adam_attributes,
     .infer = infer_adam,
     .expand = [](ExpandCall& c) { return expand_adam_with(c, false); },
-    .optimizes = true};
+    .is_optimizer = true};
 
 constinit const Op adamw{.name = "adamw",
                          .doc = "Adam with decay of the parameters themselves; otherwise as adam",
@@ -233,7 +233,7 @@ constinit const Op adamw{.name = "adamw",
                          .attributes = adam_attributes,
                          .infer = infer_adam,
                          .expand = [](ExpandCall& c) { return expand_adam_with(c, true); },
-                         .optimizes = true};
+                         .is_optimizer = true};
 
 constinit const Op div_each{.name = "div_each",
                             .doc = "every x divided by d",

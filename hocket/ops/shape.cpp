@@ -215,7 +215,7 @@ constinit const Op reshape{.name = "reshape",
                            .infer = infer_reshape,
                            .kernel = run_reshape,
                            .moves_data = true,
-                           .free = true};
+                           .is_view = true};
 
 constinit const Op permute{
     .name = "permute",

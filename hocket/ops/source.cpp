@@ -173,7 +173,7 @@ constinit const Op constant{
     .kernel = run_constant,
     .typed_by_result = true,
     .moves_data = true,
-    .free = true};
+    .is_view = true};
 
 constinit const Op full{
     .name = "full",

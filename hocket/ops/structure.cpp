@@ -37,7 +37,7 @@ constinit const Op after{.name = "after",
                          .infer = infer_after,
                          .kernel = run_after,
                          .ordered = true,
-                         .free = true};
+                         .is_view = true};
 
 constinit const Op stop_gradient{.name = "stop_gradient",
                                  .doc = "x, but no gradient flows back through it",
@@ -45,7 +45,7 @@ constinit const Op stop_gradient{.name = "stop_gradient",
                                  .infer = infer_stop,
                                  .kernel = run_after,
                                  .moves_data = true,
-                                 .free = true};
+                                 .is_view = true};
 
 constinit const Op call{
     .name = "call",
@@ -53,7 +53,6 @@ constinit const Op call{
     .operands = {{"xs", Count::many}},
     .attributes = {{"backend", AttributeKind::string, "which backend compiles it", ""}},
     .infer = infer_call,
-    .has_region = true,
-    .free = true};
+    .has_region = true};
 
 }  // namespace hocket::ops

@@ -1,5 +1,7 @@
 #include "hocket/ops/work.h"
 
+#include <limits>
+
 #include "hocket/ops/expand.h"
 #include "hocket/ops/scalar.h"
 
@@ -50,11 +52,28 @@ double flops(const Graph& g, NodeId n) {
 
 double bytes_moved(const Graph& g, NodeId n) {
   const Node& node = g[n];
-  if (node.op->free && !node.region) return 0;
+  if (node.op->is_view) return 0;
   double total = 0;
   for (Value v : node.inputs) total += static_cast<double>(g.type(v).bytes());
   for (Value v : g.results(n)) total += static_cast<double>(g.type(v).bytes());
   return total;
+}
+
+std::int64_t sum_of_bytes(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
+
+std::int64_t operand_bytes(const Graph& g, NodeId n) {
+  std::int64_t bytes = 0;
+  for (Value v : g[n].inputs) bytes = sum_of_bytes(bytes, g.type(v).bytes());
+  return bytes;
+}
+
+std::int64_t result_bytes(const Graph& g, NodeId n) {
+  std::int64_t bytes = 0;
+  for (Value v : g.results(n)) bytes = sum_of_bytes(bytes, g.type(v).bytes());
+  return bytes;
 }
 
 }  // namespace hocket

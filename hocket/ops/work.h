@@ -13,4 +13,10 @@ double flops(const Graph& graph, NodeId node);
 /// renames.
 double bytes_moved(const Graph& graph, NodeId node);
 
+/// Bytes of all operands, of all results, and of two counts together; the largest number where that
+/// is not enough.
+std::int64_t operand_bytes(const Graph& g, NodeId n);
+std::int64_t result_bytes(const Graph& g, NodeId n);
+std::int64_t sum_of_bytes(std::int64_t a, std::int64_t b);
+
 }  // namespace hocket

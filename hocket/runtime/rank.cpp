@@ -124,8 +124,8 @@ std::int64_t Rank::first_read(const Node& node) {
 
 void Rank::run_node(Frame& frame, NodeId n) {
   const Node& node = frame.graph()[n];
-  if (node.op->starts || node.op == &ops::barrier) return start(frame, n);
-  if (node.op->waits) {
+  if (node.op->is_collective || node.op == &ops::barrier) return start(frame, n);
+  if (node.op->is_wait) {
     frame.finish(n, wait(frame, n));
     return;
   }

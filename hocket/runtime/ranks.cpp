@@ -40,7 +40,7 @@ std::exception_ptr first_cause(const comm::InProcess::Failure& failure,
 Rank::Groups join_groups(comm::InProcess& world, const Graph& graph, Rank::Identity identity) {
   Rank::Groups groups;
   for (NodeId n : graph.nodes()) {
-    if (!graph[n].op->starts && graph[n].op->attribute_index("channel") < 0) continue;
+    if (!graph[n].op->is_collective && graph[n].op->attribute_index("channel") < 0) continue;
     const auto& name = graph[n].attr<std::string>("group");
     if (groups.contains(name)) continue;
     std::vector<int> members = graph.world().members(name, identity.place);

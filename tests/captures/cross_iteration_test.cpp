@@ -9,8 +9,8 @@
 #include "hocket/driver/run.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/seams.h"
-#include "hocket/passes/gradients.h"
-#include "hocket/passes/runner.h"
+#include "hocket/passes/analysis/gradients.h"
+#include "hocket/passes/framework/runner.h"
 #include "support/run_loop.h"
 #include "support/sources.h"
 

@@ -22,7 +22,7 @@ RunReport run_with(const Step& step, const std::string& passes) {
 std::vector<NodeId> optimizers(const Graph& g) {
   std::vector<NodeId> found;
   for (NodeId n : g.nodes())
-    if (g[n].op->optimizes) found.push_back(n);
+    if (g[n].op->is_optimizer) found.push_back(n);
   return found;
 }
 

@@ -1,7 +1,7 @@
 // Fuzzes the reader of zip archives: whatever the bytes, it refuses with one line, or lists entries
 // each of which can be read or is refused with one line.
 
-#include "hocket/frontend/archive.h"
+#include "hocket/frontend/formats/archive.h"
 
 #include "fuzz.h"
 #include "hocket/base/error.h"

@@ -1,11 +1,11 @@
 // Fuzzes the reader of captures, and with it that of JSON: it refuses with one line that names a
 // place, or gives a sound source.
 
-#include "hocket/frontend/capture.h"
+#include "hocket/frontend/formats/capture.h"
 
 #include "fuzz.h"
 #include "hocket/base/error.h"
-#include "hocket/frontend/json.h"
+#include "hocket/frontend/formats/json.h"
 #include "require.h"
 #include "support/source_check.h"
 

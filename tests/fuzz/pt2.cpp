@@ -2,7 +2,7 @@
 // entries given as text, so that edits get past the checksums. It refuses with one line, or gives a
 // sound source with a value for each state and constant.
 
-#include "hocket/frontend/pt2.h"
+#include "hocket/frontend/formats/pt2.h"
 
 #include "fuzz.h"
 #include "hocket/base/error.h"

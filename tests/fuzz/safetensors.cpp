@@ -1,7 +1,7 @@
 // Fuzzes the reader of safetensors: it refuses with one line, or what it accepts can be loaded,
 // written and read again.
 
-#include "hocket/frontend/safetensors.h"
+#include "hocket/frontend/formats/safetensors.h"
 
 #include <cstring>
 

@@ -8,7 +8,7 @@
 #include "hocket/base/error.h"
 #include "hocket/base/file.h"
 #include "hocket/base/hash.h"
-#include "hocket/frontend/capture.h"
+#include "hocket/frontend/formats/capture.h"
 #include "hocket/frontend/import.h"
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"

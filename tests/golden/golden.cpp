@@ -19,7 +19,7 @@
 #include "hocket/iter/phases_text.h"
 #include "hocket/iter/seams.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/runner.h"
+#include "hocket/passes/framework/runner.h"
 #include "support/broken_passes.h"
 #include "support/difference.h"
 #include "support/loop_passes.h"

@@ -16,7 +16,7 @@
 #include "hocket/iter/rotate.h"
 #include "hocket/iter/seams.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/runner.h"
+#include "hocket/passes/framework/runner.h"
 #include "support/run_loop.h"
 
 namespace hocket::testing {

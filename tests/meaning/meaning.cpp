@@ -17,10 +17,10 @@
 #include "hocket/iter/lags.h"
 #include "hocket/iter/seams.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/bucket_collectives.h"
-#include "hocket/passes/runner.h"
-#include "hocket/passes/shard_optimizer.h"
-#include "hocket/passes/sink_waits.h"
+#include "hocket/passes/collectives/bucket_collectives.h"
+#include "hocket/passes/collectives/sink_waits.h"
+#include "hocket/passes/framework/runner.h"
+#include "hocket/passes/optimizer/shard_optimizer.h"
 #include "support/difference.h"
 #include "support/pass_choices.h"
 #include "support/random_program.h"
@@ -60,7 +60,7 @@ std::map<std::string_view, int> effects(const Program& program) {
 std::string some_gradients(Random& random, const Program& program) {
   for (const Graph& g : program.graphs)
     for (NodeId n : g.nodes()) {
-      if (!g[n].op->optimizes) continue;
+      if (!g[n].op->is_optimizer) continue;
       std::string text;
       auto gradients = g[n].slot(1);
       Value stays = gradients[random() % gradients.size()];
@@ -283,7 +283,7 @@ std::vector<Pass> broken_passes() {
   }));
   list.push_back(make_pass({.name = "wait-above-start", .doc = ""}, [](Graph& g) {
     if (Value v = first_like(
-            g, [&](NodeId n) { return g[n].op->waits && !g.is_input(g.node(g[n].inputs[0])); }))
+            g, [&](NodeId n) { return g[n].op->is_wait && !g.is_input(g.node(g[n].inputs[0])); }))
       g.move_before(g.node(v), g.node(g[g.node(v)].inputs[0]));
   }));
   list.push_back(make_pass({.name = "wrong-carry", .doc = ""}, [](Graph& g) {
@@ -296,7 +296,7 @@ std::vector<Pass> broken_passes() {
   list.push_back(make_pass({.name = "swap-members", .doc = ""}, [](Graph& g) {
     bucket_collectives(g, {});
     for (NodeId n : std::as_const(g).nodes())
-      for (std::uint32_t i = 1; g[n].op->starts && i < g[n].inputs.size(); ++i) {
+      for (std::uint32_t i = 1; g[n].op->is_collective && i < g[n].inputs.size(); ++i) {
         Value a = g[n].inputs[i - 1], b = g[n].inputs[i];
         if (a == b || g.type(a) != g.type(b)) continue;
         g.set_operand(n, i - 1, b);
@@ -314,7 +314,7 @@ std::vector<Pass> broken_passes() {
   list.push_back(make_pass({.name = "sink-too-far", .doc = ""}, [](Graph& g) {
     sink_waits(g, {});
     for (NodeId n : std::as_const(g).nodes())
-      if (NodeId reader = g.first_user(n); g[n].op->waits && reader != g.return_node())
+      if (NodeId reader = g.first_user(n); g[n].op->is_wait && reader != g.return_node())
         return g.move_after(n, reader);
   }));
   list.push_back(make_pass({.name = "merge-random", .doc = ""}, [](Graph& g) {
@@ -329,7 +329,7 @@ std::vector<Pass> broken_passes() {
   // Cuts that mix up the state of two parameters, and joins of what has different rates.
   list.push_back(make_pass({.name = "mix-up-state", .doc = ""}, [](Graph& g) {
     for (NodeId n : g.nodes()) {
-      if (!g[n].op->optimizes) continue;
+      if (!g[n].op->is_optimizer) continue;
       auto count = static_cast<std::uint32_t>(g[n].slot(0).size()), first = 2 * count;
       if (g[n].slot(2).size() < 2) continue;
       Value a = g[n].inputs[first], b = g[n].inputs[first + 1];
@@ -341,7 +341,7 @@ std::vector<Pass> broken_passes() {
   list.push_back(make_pass({.name = "one-rate-for-all", .doc = ""}, [](Graph& g) {
     Value rate;
     for (NodeId n : g.nodes()) {
-      if (!g[n].op->optimizes) continue;
+      if (!g[n].op->is_optimizer) continue;
       std::uint32_t at = 0;
       for (std::size_t s = 0; g[n].op->operands[s].name != "lr"; ++s)
         at += static_cast<std::uint32_t>(g[n].slot(s).size());

@@ -13,8 +13,8 @@
 #include "hocket/ir/verify.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/seams.h"
-#include "hocket/passes/cross_iteration.h"
-#include "hocket/passes/runner.h"
+#include "hocket/passes/framework/runner.h"
+#include "hocket/passes/loop/cross_iteration.h"
 #include "support/random_step.h"
 #include "support/run_loop.h"
 
@@ -38,7 +38,7 @@ std::vector<NodeId> random_pure_nodes(Random& random, const Graph& g) {
   std::vector<NodeId> nodes;
   for (NodeId n : g.nodes()) {
     const Op& op = *g[n].op;
-    if (op.pure() && !op.starts && !op.waits && below(random, 2) == 0) nodes.push_back(n);
+    if (op.pure() && !op.is_collective && !op.is_wait && below(random, 2) == 0) nodes.push_back(n);
   }
   return nodes;
 }
@@ -101,7 +101,7 @@ void delay_at_random(Random& random, Program& program) {
 std::string random_name(Random& random, const Graph& g, bool collective) {
   std::vector<std::string> names;
   for (NodeId n : g.nodes())
-    if (!collective || g[n].op->starts)
+    if (!collective || g[n].op->is_collective)
       for (Value v : g.results(n)) names.push_back("%" + g.name(v));
   return names.empty() ? "none" : names[below(random, names.size())];
 }

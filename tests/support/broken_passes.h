@@ -1,7 +1,7 @@
 #pragma once
 // Passes that do what no pass may do, to show that somebody notices.
 
-#include "hocket/passes/table.h"
+#include "hocket/passes/framework/table.h"
 
 namespace hocket::testing {
 

@@ -244,7 +244,7 @@ void GraphMaker::keep_all(NodeId n) {
 void GraphMaker::twin() {
   std::vector<NodeId> pure;
   for (NodeId n : std::as_const(graph_).nodes())
-    if (graph_[n].op->pure() && !graph_[n].op->starts && !graph_[n].op->waits &&
+    if (graph_[n].op->pure() && !graph_[n].op->is_collective && !graph_[n].op->is_wait &&
         graph_[n].result_count == 1)
       pure.push_back(n);
   if (pure.empty()) return;

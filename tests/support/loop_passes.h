@@ -1,7 +1,7 @@
 #pragma once
 // The loop algebra as passes that only tests know, so that golden files can show it.
 
-#include "hocket/passes/table.h"
+#include "hocket/passes/framework/table.h"
 
 namespace hocket::testing {
 

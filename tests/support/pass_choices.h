@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "hocket/passes/table.h"
+#include "hocket/passes/framework/table.h"
 
 namespace hocket::testing {
 

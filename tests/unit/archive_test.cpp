@@ -1,4 +1,4 @@
-#include "hocket/frontend/archive.h"
+#include "hocket/frontend/formats/archive.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "hocket/frontend/capture.h"
+#include "hocket/frontend/formats/capture.h"
 
 #include <gtest/gtest.h>
 

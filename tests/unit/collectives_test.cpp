@@ -1,8 +1,6 @@
 // Passes about collectives on PyTorch's own steps: how many buckets, of what, and what else is
 // there.
 
-#include "hocket/passes/collectives.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,8 +9,9 @@
 
 #include "hocket/driver/load.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/gradients.h"
-#include "hocket/passes/runner.h"
+#include "hocket/ops/work.h"
+#include "hocket/passes/analysis/gradients.h"
+#include "hocket/passes/framework/runner.h"
 
 namespace hocket {
 namespace {
@@ -20,7 +19,7 @@ namespace {
 std::map<std::string, int> starts(const Graph& g) {
   std::map<std::string, int> count;
   for (NodeId n : g.nodes())
-    if (g[n].op->starts) ++count[std::string(g[n].op->name)];
+    if (g[n].op->is_collective) ++count[std::string(g[n].op->name)];
   return count;
 }
 

@@ -1,4 +1,4 @@
-#include "hocket/passes/cross_iteration.h"
+#include "hocket/passes/loop/cross_iteration.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "hocket/iter/lags.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/choose_delayed.h"
+#include "hocket/passes/loop/choose_delayed.h"
 
 namespace hocket::testing {
 namespace {

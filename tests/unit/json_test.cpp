@@ -1,4 +1,4 @@
-#include "hocket/frontend/json.h"
+#include "hocket/frontend/formats/json.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "hocket/base/element.h"
 #include "hocket/base/json_writer.h"
-#include "hocket/frontend/json_values.h"
+#include "hocket/frontend/formats/json_values.h"
 #include "support/message.h"
 
 namespace hocket::frontend {

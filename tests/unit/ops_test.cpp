@@ -221,7 +221,7 @@ TEST(Ops, AllAreListedOnceWithADocAndATypeRule) {
     EXPECT_NE(op->infer, nullptr) << op->name;
     int meanings = (op->body != nullptr) + (op->kernel != nullptr) + (op->expand != nullptr) +
                    (op->exchange != nullptr);
-    bool structural = op->waits || op->has_region || op == &ops::barrier;
+    bool structural = op->is_wait || op->has_region || op == &ops::barrier;
     EXPECT_EQ(meanings, structural ? 0 : 1) << op->name;
     EXPECT_EQ(ops::find(op->name), op);
   }

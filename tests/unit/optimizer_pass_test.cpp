@@ -2,7 +2,7 @@
 
 #include "hocket/ir/parse.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/runner.h"
+#include "hocket/passes/framework/runner.h"
 
 namespace hocket {
 namespace {

@@ -8,8 +8,8 @@
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/dead_nodes.h"
-#include "hocket/passes/runner.h"
+#include "hocket/passes/cleanup/dead_nodes.h"
+#include "hocket/passes/framework/runner.h"
 
 namespace hocket {
 namespace {

@@ -1,4 +1,4 @@
-#include "hocket/frontend/pt2.h"
+#include "hocket/frontend/formats/pt2.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "hocket/base/file.h"
-#include "hocket/frontend/capture.h"
-#include "hocket/frontend/safetensors.h"
+#include "hocket/frontend/formats/capture.h"
+#include "hocket/frontend/formats/safetensors.h"
 #include "hocket/ir/parse.h"
 #include "hocket/ops/ops.h"
 #include "support/message.h"

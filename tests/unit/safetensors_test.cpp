@@ -1,4 +1,4 @@
-#include "hocket/frontend/safetensors.h"
+#include "hocket/frontend/formats/safetensors.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include "hocket/ir/parse.h"
 #include "hocket/iter/rotate.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/runner.h"
+#include "hocket/passes/framework/runner.h"
 #include "support/difference.h"
 #include "support/message.h"
 #include "support/random_program.h"

@@ -1,9 +1,8 @@
-#include "hocket/passes/uniform.h"
-
 #include <gtest/gtest.h>
 
 #include "hocket/ir/parse.h"
 #include "hocket/ops/ops.h"
+#include "hocket/passes/analysis/uniform_values.h"
 
 namespace hocket {
 namespace {

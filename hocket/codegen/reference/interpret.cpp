@@ -203,10 +203,10 @@ class Rank {
     std::vector<Tensor> results;
     if (all_known(at_)) {
       for (Value v : graph_.results(at_)) results.push_back(preset_->at(v));
-    } else if (node.op->starts || node.op == &ops::barrier) {
+    } else if (node.op->is_collective || node.op == &ops::barrier) {
       if (blocking_ == nullptr)
         blocking_ = &meetings_.join(graph_, at_, rank_, frame_.operands(at_));
-      if (node.op->starts) {
+      if (node.op->is_collective) {
         for (std::uint32_t i = 0; i < node.result_count; ++i)
           arriving_[graph_.result(at_, i)] = {blocking_, i};
         results.resize(node.result_count);
@@ -214,7 +214,7 @@ class Rank {
         return false;
       }
       blocking_ = nullptr;
-    } else if (node.op->waits) {
+    } else if (node.op->is_wait) {
       for (Value v : node.inputs) {
         auto known = arriving_.find(v);
         if (known == arriving_.end()) {  // a value given beforehand

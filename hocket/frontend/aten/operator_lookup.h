@@ -1,0 +1,27 @@
+#pragma once
+// From the names of the source's operators to the rows that translate them.
+
+#include <string>
+#include <vector>
+
+#include "hocket/frontend/aten/call.h"
+
+namespace hocket::frontend {
+
+/// A row and how it is meant: `aten.add_.Tensor` is the row of `aten.add.Tensor`, written into its
+/// first argument; `aten.add.out` is the same row, written into `out`; `aten.view_copy.default` is
+/// that of `aten.view.default`, copied.
+struct Found {
+  enum class Form : std::uint8_t { plain, in_place, out, copied };
+  const Row* row = nullptr;
+  Form form = Form::plain;
+};
+
+/// The row of each call of the source. Throws Error with everything that cannot be translated, in
+/// one message: a user wants to know all of it at once.
+std::vector<Found> find_rows(const Source& source);
+
+/// A node in a message.
+std::string where_of(const SourceNode& node);
+
+}  // namespace hocket::frontend

@@ -1,0 +1,106 @@
+// Pads whose elements are those of the tensor: mirrored, repeated at the edge, or from the other
+// end.
+
+#include <algorithm>
+
+#include "hocket/base/error.h"
+#include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/rare.h"
+
+namespace hocket::frontend::rare {
+namespace {
+
+using nn::Expr;
+
+/// One dimension: what a pad adds before and behind it.
+struct Side {
+  std::int64_t dim, size, low, high;
+};
+
+std::vector<Side> sides(const Call& c, const Shape& shape, const Ints& pads) {
+  std::size_t rank = shape.size();
+  if (pads.size() % 2 != 0 || pads.size() / 2 > rank) c.refuse("pad does not fit the tensor");
+  std::vector<Side> all;
+  for (std::size_t i = 0; i < pads.size() / 2; ++i) {  // the last dimension comes first
+    std::size_t d = rank - 1 - i;
+    Side s{static_cast<std::int64_t>(d), shape[d], pads[2 * i], pads[2 * i + 1]};
+    if (s.low != 0 || s.high != 0) all.push_back(s);
+  }
+  return all;
+}
+
+/// Which element stands at each place of the padded dimension.
+Value source_index(Call& c, const Side& s, std::string_view mode) {
+  auto number = [](std::int64_t n) { return Number(n); };
+  // What a negative pad cuts off does not come back from the other end.
+  std::int64_t first = std::max<std::int64_t>(0, -s.low), last = s.size - 1;
+  std::int64_t left = s.size - first - std::max<std::int64_t>(0, -s.high);
+  std::int64_t most = std::max(s.low, s.high), size = s.size + s.low + s.high;
+  if (left < 1 || size < 1 || (mode == "reflect" && most > last) ||
+      (mode == "circular" && most > left))
+    c.refuse(fmt::format("pads {} elements by {} and {}", s.size, s.low, s.high));
+  Expr at{&c, c.iota({DType::i64, false, {size}}, 0)};
+  at = at - number(s.low);
+  if (mode == "replicate")
+    at = apply(ops::clamp, at, number(0), number(last));
+  else if (mode == "circular")
+    at = apply(ops::remainder, at - number(first), number(left)) + number(first);
+  else if (mode == "reflect")
+    at = number(last) - apply(ops::abs, number(last) - apply(ops::abs, at));
+  else
+    c.refuse(fmt::format("pads by mode '{}'", mode));
+  return at.value;
+}
+
+/// By the operator's name.
+std::string_view mode_of(const Call& c) {
+  return c.row().target.starts_with("aten.reflection") ? "reflect" : "replicate";
+}
+
+Value taken(Call& c, const Ints& pads, std::string_view mode) {
+  Value x = c.value("self");
+  for (const Side& s : sides(c, c.type(x).shape, pads))
+    x = c.build_lists(ops::index, {{x}, {source_index(c, s, mode)}}, {{"dims", Ints{s.dim}}})[0];
+  return x;
+}
+
+Returned pad(Call& c) { return taken(c, c.ints("padding"), mode_of(c)); }
+
+/// Every element gets the gradients of all its places.
+Returned pad_backward(Call& c) {
+  Value dy = c.value("grad_output"), d = nn::wide(c, dy).value;
+  if (c.type(d).shape.size() != c.type("self").shape.size()) c.refuse("a gradient of another rank");
+  for (const Side& s : sides(c, c.type("self").shape, c.ints("padding"))) {
+    Type type = c.type(d);
+    type.shape[static_cast<std::size_t>(s.dim)] = s.size;
+    d = c.build_lists(ops::index_put,
+                      {{c.filled(type, 0.0)}, {d}, {source_index(c, s, mode_of(c))}},
+                      {{"dims", Ints{s.dim}}, {"accumulate", true}})[0];
+  }
+  return c.cast(d, c.type(dy).dtype);
+}
+
+constexpr std::string_view back = "grad_output self padding";
+
+constexpr Row pad_table[] = {
+    {"aten.reflection_pad1d.default", "self padding", pad},
+    {"aten.reflection_pad2d.default", "self padding", pad},
+    {"aten.reflection_pad3d.default", "self padding", pad},
+    {"aten.replication_pad1d.default", "self padding", pad},
+    {"aten.replication_pad2d.default", "self padding", pad},
+    {"aten.replication_pad3d.default", "self padding", pad},
+    {"aten.reflection_pad1d_backward.default", back, pad_backward},
+    {"aten.reflection_pad2d_backward.default", back, pad_backward},
+    {"aten.reflection_pad3d_backward.default", back, pad_backward},
+    {"aten.replication_pad1d_backward.default", back, pad_backward},
+    {"aten.replication_pad2d_backward.default", back, pad_backward},
+    {"aten.replication_pad3d_backward.default", back, pad_backward},
+};
+
+}  // namespace
+
+Value padded_from_itself(Call& c, std::string_view mode) { return taken(c, c.ints("pad"), mode); }
+
+std::span<const Row> pad_rows() { return pad_table; }
+
+}  // namespace hocket::frontend::rare

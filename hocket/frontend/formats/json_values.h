@@ -1,0 +1,30 @@
+#pragma once
+// What the two graph formats write in JSON alike: shapes, floats, dtypes, small tensors.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hocket/frontend/formats/json.h"
+#include "hocket/ir/attribute.h"
+#include "hocket/ir/tensor.h"
+
+namespace hocket::frontend {
+
+/// PyTorch's name of a dtype, such as `float32`; nothing for those that Hocket does not have.
+std::optional<DType> torch_dtype(std::string_view name);
+/// All of them, for messages.
+std::string torch_dtype_names();
+
+/// A list of sizes: none negative, few enough, their product within bounds.
+Shape read_shape(Json value);
+/// A list of strides: as many as there are dimensions, none negative.
+Ints read_strides(Json value, std::size_t dims);
+
+/// A number, or "inf", "-inf", "nan" (also "Infinity", "-Infinity", "NaN").
+double read_float(Json value);
+
+/// A number or nested lists of numbers, as deep and long as the shape says.
+Tensor read_tensor(Json value, const Type& type);
+
+}  // namespace hocket::frontend

@@ -1,0 +1,61 @@
+#pragma once
+// Pieces of the torch.export schema: dtypes by number, tensors' metadata, the tensors themselves.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "hocket/frontend/formats/archive.h"
+#include "hocket/frontend/formats/json.h"
+#include "hocket/ir/attribute.h"
+#include "hocket/ir/tensor.h"
+
+namespace hocket::frontend {
+
+/// A dtype by its number in the schema.
+DType read_scalar_type(Json value);
+
+/// The one entry of an object that says what kind of thing it holds: `{"as_int": 3}`.
+JsonObject::Entry read_union(Json value);
+
+/// `{"as_int": 3}`; a size that varies is an error naming it.
+std::int64_t read_static_int(Json value);
+
+struct TensorMeta {
+  Type type;
+  Ints strides;
+  std::int64_t offset = 0;  ///< in elements
+  friend bool operator==(const TensorMeta&, const TensorMeta&) = default;
+};
+TensorMeta read_tensor_meta(Json value);
+
+/// Tensors of an archive by the name they have in the model.
+class Payloads {
+ public:
+  struct Payload {
+    std::string entry;  ///< of the archive
+    TensorMeta meta;
+    std::int64_t first = 0, last = 0;  ///< bytes of the entry that it lies between
+  };
+
+  /// Reads the tables in `TOP/data/weights` and `TOP/data/constants`.
+  Payloads(const Archive& archive, const std::string& top);
+
+  /// Error when neither table has the name; `constant` says which to look at first.
+  const Payload& find(std::string_view name, bool constant) const;
+  /// The tensor, contiguous. Cheapest for payloads of one entry after another.
+  Tensor load(const Payload& payload);
+
+ private:
+  using Table = std::map<std::string, Payload, std::less<>>;
+  Table read_table(const std::string& folder) const;
+
+  const Archive* archive_;
+  Table weights_, constants_;
+  std::string entry_, data_;    // the entry read last
+  std::int64_t allowed_bytes_;  // that tensors may still take
+};
+
+}  // namespace hocket::frontend

@@ -1,0 +1,73 @@
+#include "hocket/passes/analysis/gradients.h"
+
+#include <algorithm>
+
+#include "hocket/passes/optimizer/element_rows.h"
+
+namespace hocket {
+namespace {
+
+/// Values that leave the graph as something else than parameters and optimizer state, and, if
+/// those do not matter, outputs.
+std::vector<bool> seen_elsewhere(const Graph& g, bool returned) {
+  std::vector<bool> elsewhere(g.value_bound());
+  for (const Output& o : g.outputs()) elsewhere[o.value.index] = !returned;
+  for (const Input& in : g.inputs()) {
+    if (!in.state || in.kind == StateKind::parameter || in.kind == StateKind::optimizer) continue;
+    if (Value next = g.next(in.value)) elsewhere[next.index] = true;
+  }
+  return elsewhere;
+}
+
+/// By node: every way from its results ends in a next value of a parameter or optimizer state, over
+/// readers that `accept` likes.
+template <class Accept>
+std::vector<bool> ends_in_updates(const Graph& g, bool returned, Accept accept) {
+  std::vector<bool> elsewhere = seen_elsewhere(g, returned), ends(g.node_bound());
+  for (NodeId n : reversed(g.nodes())) {
+    bool all = true;
+    for (std::uint32_t i = 0; all && i < g[n].result_count; ++i) {
+      Value v = g.result(n, i);
+      all = !elsewhere[v.index] && std::ranges::all_of(g.uses(v), [&](Use use) {
+        return use.node == g.return_node() || (ends[use.node.index] && accept(use.node));
+      });
+    }
+    ends[n.index] = all;
+  }
+  return ends;
+}
+
+/// By value: it does not depend on this iteration's batch, except through what the waits of
+/// `updates` bring.
+std::vector<bool> independent_values(const Graph& g, const std::vector<bool>& updates) {
+  std::vector<bool> independent(g.value_bound());
+  for (const Input& in : g.inputs())
+    independent[in.value.index] = in.state || g.type(in.value).shape.empty();
+  for (NodeId n : g.nodes()) {
+    const Node& node = g[n];
+    bool all = (node.op->is_wait && updates[n.index]) ||
+               std::ranges::all_of(node.inputs, [&](Value v) { return independent[v.index]; });
+    for (std::uint32_t i = 0; i < node.result_count; ++i) {
+      Value v = g.result(n, i);
+      independent[v.index] = all || (!node.op->is_collective && g.type(v).shape.empty());
+    }
+  }
+  return independent;
+}
+
+}  // namespace
+
+std::vector<bool> find_gradient_collectives(const Graph& g, bool returned) {
+  std::vector<bool> updates = ends_in_updates(g, returned, [](NodeId) { return true; });
+  std::vector<bool> independent = independent_values(g, updates);
+  std::vector<bool> settled = ends_in_updates(g, returned, [&](NodeId reader) {
+    // In lists each tensor is by itself: what others are does not matter, it has arrived.
+    return g[reader].op->is_wait || has_lists(g[reader]) ||
+           std::ranges::all_of(g[reader].inputs, [&](Value v) { return independent[v.index]; });
+  });
+  for (NodeId n : g.nodes())
+    if (!g[n].op->is_collective) settled[n.index] = false;
+  return settled;
+}
+
+}  // namespace hocket

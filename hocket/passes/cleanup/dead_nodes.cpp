@@ -1,0 +1,78 @@
+#include "hocket/passes/cleanup/dead_nodes.h"
+
+#include <unordered_map>
+
+#include "hocket/passes/analysis/own_groups.h"
+#include "hocket/passes/cleanup/edit_regions.h"
+#include "hocket/passes/framework/node_names.h"
+
+namespace hocket {
+namespace {
+
+class Judge {
+ public:
+  Judge(const Graph& g, const DeadNodes& options) : graph_(g), options_(options), own_(g) {}
+
+  bool dead(NodeId n) {
+    const Node& node = graph_[n];
+    if (graph_.used(n) || node.op->effect || (options_.keep && options_.keep(graph_, n)))
+      return false;
+    if (node.op->is_collective) return own_.owns(node);
+    if (node.op->is_wait) return !holds_others(node);
+    return true;
+  }
+
+ private:
+  /// True for the last wait of a collective that must stay; otherwise the wait is as good as gone.
+  bool holds_others(const Node& wait) {
+    NodeId from = graph_.node(wait.inputs[0]);
+    if (graph_.is_input(from) || own_.owns(graph_[from])) return false;
+    auto [it, fresh] = readers_.emplace(from, 0);
+    if (fresh)
+      for (Value v : graph_.results(from)) it->second += graph_.uses(v).size();
+    if (it->second == wait.inputs.size()) return true;
+    it->second -= wait.inputs.size();
+    return false;
+  }
+
+  const Graph& graph_;
+  const DeadNodes& options_;
+  OwnGroups own_;
+  std::unordered_map<NodeId, std::size_t> readers_;  // of collectives that must stay
+};
+
+/// What is handed to an iteration where nobody reads it any more keeps its maker alive, and goes;
+/// except for a collective that must stay, of which something must be waited for or handed on. True
+/// when anything went.
+bool drop_unread_forwarded(Graph& g) {
+  std::vector<Value> unread;
+  OwnGroups own(g);
+  auto must_stay = [&](Value v) {
+    if (!v || g.is_input(g.node(v))) return false;
+    const Node& maker = g[g.node(v)];
+    return maker.op->is_collective && !own.owns(maker);
+  };
+  for (const Input& in : g.inputs())
+    if (in.state && in.kind == StateKind::forwarded && g.uses(in.value).empty() &&
+        !must_stay(g.next(in.value)))
+      unread.push_back(in.value);
+  g.erase_inputs(unread);
+  return !unread.empty();
+}
+
+}  // namespace
+
+void dead_nodes(Graph& g, const DeadNodes& options) {
+  do {
+    Judge judge(g, options);
+    for (NodeId n : reversed(g.nodes()))
+      if (judge.dead(n)) {
+        if (g[n].op->is_collective)
+          g.remark({.where = shown(g, n), .what = "removed", .why = "nobody waits for it"});
+        g.erase(n);
+      }
+  } while (drop_unread_forwarded(g));
+  edit_regions(g, [&](Graph& inner) { dead_nodes(inner, options); });
+}
+
+}  // namespace hocket

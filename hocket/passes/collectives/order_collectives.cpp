@@ -1,0 +1,31 @@
+#include "hocket/passes/collectives/order_collectives.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "hocket/ir/meetings.h"
+#include "hocket/passes/framework/node_names.h"
+
+namespace hocket {
+
+void order_collectives(Program& program, const NoOptions&) {
+  const Meetings meetings(program);
+  std::vector<std::int64_t> numbers = meetings.order();
+  std::vector<std::int64_t> highest(program.graphs.size(), -1);
+  for (const Call& c : meetings.calls) {
+    Graph& g = program.graphs[c.graph];
+    std::int64_t channel = numbers[c.meeting];
+    bool changes = g[c.node].attr<std::int64_t>("channel") != channel;
+    bool late = channel < highest[c.graph];
+    highest[c.graph] = std::max(highest[c.graph], channel);
+    if (changes) g.set_attribute(c.node, "channel", channel);
+    g.remark({.where = shown(g, c.node),
+              .what = fmt::format("{} channel {}", changes ? "gets" : "keeps", channel),
+              .why = late ? "ranks of another graph start it earlier than this one does"
+                          : "in list order"});
+  }
+}
+
+}  // namespace hocket

@@ -1,0 +1,157 @@
+#include "hocket/passes/loop/move_collectives.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "hocket/base/error.h"
+#include "hocket/base/text.h"
+#include "hocket/ir/meetings.h"
+#include "hocket/iter/lags.h"
+#include "hocket/iter/place.h"
+#include "hocket/iter/rotate.h"
+#include "hocket/iter/seams.h"
+#include "hocket/passes/framework/node_names.h"
+#include "hocket/passes/loop/gradient_shares.h"
+
+namespace hocket {
+namespace {
+
+/// The node that `%name` is a result of; none where this graph has no such node.
+NodeId find_node(const Graph& g, std::string_view name) {
+  Value v = name.starts_with('%') ? g.find(name.substr(1)) : Value{};
+  return v && !g.is_input(g.node(v)) ? g.node(v) : NodeId{};
+}
+
+/// With the nearest name of such a node.
+template <class Accept>
+[[noreturn]] void refuse(const Program& program, std::string_view what, std::string_view name,
+                         Accept accept) {
+  std::vector<std::string> names;
+  for (const Graph& g : program.graphs)
+    for (NodeId n : g.nodes())
+      if (accept(g, n))
+        for (Value v : g.results(n)) names.push_back(shown(g, v));
+  std::vector<std::string_view> known(names.begin(), names.end());
+  fail("{} '{}'{}", what, name, nearest_hint(name, known));
+}
+
+/// The named collectives by graph, with those that ranks with other graphs take part in.
+std::vector<std::vector<NodeId>> find_collectives(const Program& program, std::string_view names) {
+  std::vector<std::set<NodeId>> named(program.graphs.size());
+  for (std::string_view name : split(names, '+')) {
+    bool somewhere = false;
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      const Graph& g = program.graphs[i];
+      NodeId n = find_node(g, trim(name));
+      if (!n || !g[n].op->is_collective) continue;
+      named[i].insert(n);
+      somewhere = true;
+    }
+    if (!somewhere)
+      refuse(program, "option 'move': there is no collective", trim(name),
+             [](const Graph& g, NodeId n) { return g[n].op->is_collective; });
+  }
+  const Meetings meetings(program);
+  std::vector<bool> moves(meetings.count);
+  for (const Call& c : meetings.calls)
+    if (named[c.graph].contains(c.node)) moves[c.meeting] = true;
+  std::vector<std::vector<NodeId>> lists(program.graphs.size());
+  for (const Call& c : meetings.calls)
+    if (moves[c.meeting]) lists[c.graph].push_back(c.node);
+  return lists;
+}
+
+void move_in(Graph& g, std::span<const NodeId> collectives, std::string_view before) {
+  cut_optimizers(g, collectives, ShareFrom::start);
+  std::vector<NodeId> nodes;
+  for (const Share& share : find_shares(g, collectives, ShareFrom::start)) {
+    if (!share.updates)
+      fail("option 'move': no optimizer uses what {} brings", shown(g, share.collectives[0]));
+    if (share.returned)
+      fail("option 'move': {} reads {}, which depends on {}", share.output,
+           shown(g, share.returned), shown(g, share.collectives[0]));
+    nodes.insert(nodes.end(), share.nodes.begin(), share.nodes.end());
+  }
+  NodeId place = before == "none" ? NodeId{} : find_node(g, before);  // maybe of what was cut
+  if (before != "none" && !place)
+    g.remark({.where = shown(g, collectives[0]),
+              .what = "goes where the dataflow says",
+              .why = fmt::format("graph {} has no node {}", g.name(), before)});
+  rotate(g, nodes, 1, {.before = place});
+  for (NodeId n : collectives)
+    g.remark({.where = shown(g, n),
+              .what = fmt::format("moved into the next iteration, with {} nodes", nodes.size()),
+              .why = "that is asked for"});
+}
+
+/// What has been delayed goes in front of all that changes.
+void move_to_front(Graph& g) {
+  std::vector<NodeId> delayed;
+  for (NodeId n : std::as_const(g).nodes())
+    if (std::as_const(g)[n].delay > 0) delayed.push_back(n);
+  place_block(g, delayed, first_that_changes(g));
+  g.remark({.where = g.name(),
+            .what = "what is moved stands in front of everything",
+            .why = "ranks with different graphs start it in one order only there"});
+}
+
+/// Sees to it that all ranks start everything in one order, or as they did, if that was in none:
+/// in front of everything in all graphs is as safe as it was before, since what moves and what
+/// stays keep their orders, and no rank does the one while another one waits in the other.
+void keep_order(Program& program, bool was_in_order, bool may_place,
+                const std::vector<std::vector<NodeId>>& collectives) {
+  auto found = find_contradiction(Meetings(program));
+  if (!found) return;
+  if (may_place) {
+    for (std::size_t i = 0; i < collectives.size(); ++i)
+      if (!collectives[i].empty()) move_to_front(program.graphs[i]);
+    if (was_in_order && find_contradiction(Meetings(program)))
+      internal_fail("cross-iteration: moved to the front, {} lost its order",
+                    program.graphs[0].name());
+    return;
+  }
+  const Graph& g = program.graphs[found->first.graph];
+  fail(
+      "option 'before': graph {} starts {} before {}, {} the other way round; wanted one order on "
+      "all ranks",
+      g.name(), g.describe(found->first.node), g.describe(found->second.node),
+      found->graphs > 2 ? "other graphs together" : "another graph");
+}
+
+}  // namespace
+
+void move_collectives(Program& program, std::string_view names, std::string_view before) {
+  std::vector<std::vector<NodeId>> collectives = find_collectives(program, names);
+  auto moves = [&](const Graph& g) {
+    return !collectives[static_cast<std::size_t>(&g - program.graphs.data())].empty();
+  };
+  auto has_place = [&](const Graph& g) { return moves(g) && find_node(g, before); };
+  if (before != "none" && std::ranges::none_of(program.graphs, has_place))
+    refuse(program,
+           program.graphs.size() == 1
+               ? "option 'before': there is no node"
+               : "option 'before': no graph where something moves has a node",
+           before, [&](const Graph& g, NodeId) { return moves(g); });
+  bool several = program.graphs.size() > 1;
+  bool in_order = !several || !find_contradiction(Meetings(program));
+  for (std::size_t i = 0; i < collectives.size(); ++i) {
+    Graph& g = program.graphs[i];
+    if (collectives[i].empty()) continue;
+    if (is_rotated(g)) fail("graph {}: has delays already, wanted a body that has none", g.name());
+    try {
+      move_in(g, collectives[i], before);
+    } catch (const Error& e) {
+      if (several) fail("graph {}: {}", g.name(), e.what());
+      throw;
+    }
+  }
+  if (!several) return;
+  check_seams(program);
+  keep_order(program, in_order, before == "none", collectives);
+}
+
+}  // namespace hocket
