@@ -23,8 +23,8 @@
 #include "bench/operations.h"
 #include "bench/sentinel.h"
 #include "hocket/base/error.h"
+#include "hocket/driver/compile.h"
 #include "hocket/ir/verify.h"
-#include "hocket/passes/framework/runner.h"
 
 namespace hocket::bench {
 namespace {

@@ -10,10 +10,10 @@
 #include "hocket/base/error.h"
 #include "hocket/base/file.h"
 #include "hocket/base/text.h"
+#include "hocket/driver/compile.h"
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/framework/table.h"
 
 namespace hocket {
 namespace {
@@ -139,12 +139,11 @@ std::string passes_document() {
   for (const Pass& p : table.passes())
     out += fmt::format("| [`{0}`](#{0}) | {1} | {2} |\n", p.name, p.doc,
                        p.bits == Bits::same ? "same" : "changes");
-  out += "\nWords for lists:\n\n";
+  out += "\nLists that have a name, with the reason for each step:\n";
   for (const PassTable::Word& w : table.words()) {
-    std::string list;
-    for (const PassCall& c : w.calls)
-      list += fmt::format("{}`{}`", list.empty() ? "" : ", ", c.name);
-    out += fmt::format("- `{}`: {}. {}.\n", w.name, list, w.doc);
+    out += fmt::format("\n**`{}`**: {}.\n\n", w.name, w.doc);
+    for (std::size_t i = 0; i < w.steps.size(); ++i)
+      out += fmt::format("{}. `{}`: {}\n", i + 1, w.steps[i].passes, w.steps[i].why);
   }
   for (const Pass& p : table.passes()) {
     out += fmt::format("\n## {}\n\n{}.\n\n", p.name, p.doc);

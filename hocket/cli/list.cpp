@@ -5,8 +5,8 @@
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/cli/verbs.h"
+#include "hocket/driver/compile.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/framework/table.h"
 
 namespace hocket::cli {
 namespace {
@@ -29,6 +29,8 @@ std::string passes_text() {
     for (const OptionRow& o : p.options) options += fmt::format(" [{}={}]", o.name, o.fallback);
     text += fmt::format("{:<{}}{}{}\n", p.name, width, p.doc, options);
   }
+  for (const PassTable::Word& w : table.words())
+    text += fmt::format("{:<{}}a list: {}\n", w.name, width, w.doc);
   return text;
 }
 

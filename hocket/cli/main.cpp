@@ -11,7 +11,7 @@
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/cli/verbs.h"
-#include "hocket/passes/framework/table.h"
+#include "hocket/driver/compile.h"
 
 namespace hocket::cli {
 
@@ -29,7 +29,7 @@ std::string pass_list_help() {
   PassTable table = standard_passes();
   for (const PassTable::Word& w : table.words()) {
     std::string list;
-    for (const PassCall& c : w.calls) list += (list.empty() ? "" : ",") + c.name;
+    for (const ListStep& step : w.steps) list += (list.empty() ? "" : ",") + step.passes;
     text += fmt::format("  {} = {}\n", w.name, list);
   }
   return text + "Everything but the program goes to standard error.";

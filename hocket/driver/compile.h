@@ -1,5 +1,5 @@
 #pragma once
-// Everything that is done to a program between reading and running it.
+// The compiler: everything that is done to a program between reading and running it.
 
 #include <string>
 #include <vector>
@@ -8,6 +8,9 @@
 #include "hocket/passes/framework/runner.h"
 
 namespace hocket {
+
+/// All passes, and the lists of them that have names: `default` and `best`.
+PassTable standard_passes();
 
 struct CompileOptions {
   std::string passes = "default";       ///< as written on the command line

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "hocket/base/error.h"
+#include "hocket/driver/compile.h"
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
@@ -16,7 +17,6 @@
 #include "hocket/iter/rotate.h"
 #include "hocket/iter/seams.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/framework/runner.h"
 #include "support/run_loop.h"
 
 namespace hocket::testing {

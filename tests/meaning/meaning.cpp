@@ -11,6 +11,7 @@
 #include <map>
 
 #include "hocket/base/error.h"
+#include "hocket/driver/compile.h"
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
@@ -19,7 +20,6 @@
 #include "hocket/ops/ops.h"
 #include "hocket/passes/collectives/bucket_collectives.h"
 #include "hocket/passes/collectives/sink_waits.h"
-#include "hocket/passes/framework/runner.h"
 #include "hocket/passes/optimizer/shard_optimizer.h"
 #include "support/difference.h"
 #include "support/pass_choices.h"

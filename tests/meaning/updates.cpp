@@ -8,12 +8,12 @@
 #include <charconv>
 
 #include "hocket/base/error.h"
+#include "hocket/driver/compile.h"
 #include "hocket/ir/meetings.h"
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/seams.h"
-#include "hocket/passes/framework/runner.h"
 #include "hocket/passes/loop/cross_iteration.h"
 #include "support/random_step.h"
 #include "support/run_loop.h"

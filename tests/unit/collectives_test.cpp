@@ -7,11 +7,11 @@
 #include <limits>
 #include <map>
 
+#include "hocket/driver/compile.h"
 #include "hocket/driver/load.h"
 #include "hocket/ops/ops.h"
 #include "hocket/ops/work.h"
 #include "hocket/passes/analysis/gradients.h"
-#include "hocket/passes/framework/runner.h"
 
 namespace hocket {
 namespace {

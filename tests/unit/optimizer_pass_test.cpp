@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "hocket/driver/compile.h"
 #include "hocket/ir/parse.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/framework/runner.h"
 
 namespace hocket {
 namespace {

@@ -83,7 +83,7 @@ TEST(Passes, TheTableIsChecked) {
 
 TEST(Passes, ListsAreParsed) {
   PassTable table = dummies();
-  table.add_word("word", "first,only:k=1", "both");
+  table.add_word("word", "both", {{"first", "a"}, {"only:k=1", "b"}});
   EXPECT_TRUE(table.parse("none").empty());
   EXPECT_TRUE(table.parse("").empty());
   EXPECT_EQ(table.parse("none,first").size(), 1u);
@@ -109,6 +109,8 @@ TEST(Passes, ListsAreParsed) {
   EXPECT_EQ(error_of([&] { table.parse("frist"); }), "unknown pass 'frist'; nearest is 'first'");
   EXPECT_EQ(error_of([&] { table.parse("first:x"); }), "pass 'first': found 'x', wanted key=value");
   EXPECT_THROW(table.parse("word:k=1"), Error);
+  table.add_word("more", "a word and one more", {{"word", "c"}, {"third", "d"}});
+  EXPECT_EQ(table.parse("more"), table.parse("word,third"));
 }
 
 struct Sample {

@@ -4,10 +4,10 @@
 
 #include <cstring>
 
+#include "hocket/driver/compile.h"
 #include "hocket/ir/parse.h"
 #include "hocket/iter/rotate.h"
 #include "hocket/ops/ops.h"
-#include "hocket/passes/framework/runner.h"
 #include "support/difference.h"
 #include "support/message.h"
 #include "support/random_program.h"

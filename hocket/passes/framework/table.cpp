@@ -24,7 +24,7 @@
 
 namespace hocket {
 
-PassTable standard_passes() {
+PassTable all_passes() {
   PassTable table;
   table.add(make_pass(
       {.name = "dead-nodes", .doc = "removes nodes that nobody reads; effects stay"}, dead_nodes));
@@ -119,10 +119,6 @@ PassTable standard_passes() {
         &CrossIteration::delay,
         "`late`: gradients that would be waited for; `all`: all that may be delayed",
         {"late", "all"}}}));
-  table.add_word("default",
-                 "dead-nodes,common-nodes,fold,expedite-collectives,bucket-collectives,"
-                 "split-optimizer:by=bucket,order-collectives,sink-waits,dead-nodes",
-                 "clean-up, buckets, early starts and late waits within one iteration");
   table.validate();
   return table;
 }
@@ -136,8 +132,11 @@ void PassTable::add(Pass pass) {
   passes_.push_back(std::move(pass));
 }
 
-void PassTable::add_word(std::string word, std::string_view text, std::string doc) {
-  words_.push_back({std::move(word), parse(text), std::move(doc)});
+void PassTable::add_word(std::string word, std::string doc, std::vector<ListStep> steps) {
+  Word added{std::move(word), std::move(doc), std::move(steps), {}};
+  for (const ListStep& step : added.steps)
+    for (PassCall& call : parse(step.passes)) added.calls.push_back(std::move(call));
+  words_.push_back(std::move(added));
 }
 
 const Pass& PassTable::find(std::string_view name) const {

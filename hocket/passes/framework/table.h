@@ -1,7 +1,6 @@
 #pragma once
 // All passes, and lists of them as they are written on a command line.
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,12 +16,18 @@ struct PassCall {
   friend bool operator==(const PassCall&, const PassCall&) = default;
 };
 
+/// A step of a list of passes that has a name.
+struct ListStep {
+  std::string passes;  ///< as a user would write it
+  std::string why;     ///< why it runs, and why at this place
+};
+
 class PassTable {
  public:
   /// Adds a row; Error when the name is taken.
   void add(Pass pass);
-  /// A word for a list of passes, such as `default`.
-  void add_word(std::string word, std::string_view passes, std::string doc);
+  /// A word for a list of passes, such as `default`. Its steps may be words themselves.
+  void add_word(std::string word, std::string doc, std::vector<ListStep> steps);
 
   const Pass& find(
       std::string_view name) const;  ///< Error with the nearest name when there is none
@@ -30,8 +35,9 @@ class PassTable {
 
   struct Word {
     std::string name;
-    std::vector<PassCall> calls;
     std::string doc;
+    std::vector<ListStep> steps;
+    std::vector<PassCall> calls;  ///< of all steps
   };
   const std::vector<Word>& words() const { return words_; }
 
@@ -51,7 +57,8 @@ class PassTable {
   std::vector<Word> words_;
 };
 
-/// The passes of the house.
-PassTable standard_passes();
+/// The passes of this layer, one row each. The lists that have names are the compiler's
+/// (driver/compile.h).
+PassTable all_passes();
 
 }  // namespace hocket
