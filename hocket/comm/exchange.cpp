@@ -87,16 +87,17 @@ void exchange_rows(const Round& round, int to) {
 
 void exchange(const Round& round, std::int64_t first, std::int64_t last) {
   const Post& any = round.at(0);
-  if (any.kind == Kind::all_to_all) {
+  if (facts(any.kind).result == ResultSize::by_rows) {
     for (std::int64_t to = first; to < last; ++to) exchange_rows(round, static_cast<int>(to));
     return;
   }
-  bool reduces = any.kind <= Kind::reduce || any.kind == Kind::reduce_scatter;
+  const Collective& c = facts(any.kind);
   for (std::size_t m = 0; m < any.size && first < last; ++m) {
-    std::int64_t length = any.ranges[m].count * (any.kind == Kind::all_gather ? round.seats : 1);
+    std::int64_t length = any.ranges[m].count;
+    if (c.result == ResultSize::gathered) length *= round.seats;
     std::int64_t end = std::min(last, length);
     if (first < end)
-      reduces ? reduce_range(round, m, first, end) : copy_range(round, m, first, end);
+      c.reduces ? reduce_range(round, m, first, end) : copy_range(round, m, first, end);
     first = std::max<std::int64_t>(first - length, 0);
     last -= length;
   }

@@ -94,8 +94,8 @@ InProcessGroup::~InProcessGroup() {
 Lane& InProcessGroup::lane_of(const Call& call, int& seat) {
   seat = index_;
   bool sends = call.kind == Kind::send;
-  bool pair = sends || call.kind == Kind::recv;
-  if (pair || call.kind == Kind::reduce || call.kind == Kind::broadcast)
+  bool pair = facts(call.kind).point_to_point;
+  if (!facts(call.kind).peer.empty())
     if (call.peer < 0 || call.peer >= size() || (pair && call.peer == index_))
       hocket::fail("{}: peer {} of {} in a group of {}",
                    title(group_->lane, call.kind, call.channel, call.name), call.peer, index_,

@@ -38,26 +38,4 @@ Link parse_link(std::string_view text) {
   return link;
 }
 
-double link_bytes(Kind kind, int size, double bytes) {
-  double others = size - 1;
-  if (size == 1) return 0;
-  switch (kind) {
-    case Kind::all_reduce:
-      return 2 * others / size * bytes;
-    case Kind::all_gather:
-      return others * bytes;
-    case Kind::reduce_scatter:
-    case Kind::all_to_all:
-      return others / size * bytes;
-    case Kind::reduce:
-    case Kind::broadcast:
-    case Kind::send:
-    case Kind::recv:
-      return bytes;
-    case Kind::barrier:
-      return 0;
-  }
-  return 0;
-}
-
 }  // namespace hocket::comm

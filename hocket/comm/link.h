@@ -1,10 +1,7 @@
 #pragma once
 // A slow link between ranks that are in truth threads of one process.
 
-#include <cstdint>
 #include <string_view>
-
-#include "hocket/comm/process_group.h"
 
 namespace hocket::comm {
 
@@ -16,8 +13,5 @@ struct Link {
 /// `10Gbps,20us`: bits per second (bps, Kbps, Mbps, Gbps; powers of 1000) and a time (s, ms, us,
 /// ns).
 Link parse_link(std::string_view text);
-
-/// Bytes that pass the link of each rank of a group of `size`, for operands of `bytes`.
-double link_bytes(Kind kind, int size, double bytes);
 
 }  // namespace hocket::comm

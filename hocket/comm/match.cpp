@@ -10,8 +10,9 @@ namespace {
 bool same_sizes(const Post& a, const Post& b) {
   if (a.size != b.size) return false;
   for (std::size_t m = 0; m < a.size; ++m)
-    // There lists of rows say how many elements, and those differ.
-    if (a.kind == Kind::all_to_all ? a.row(m) != b.row(m) : a.ranges[m].count != b.ranges[m].count)
+    // Where lists of rows say how many elements there are, the counts may differ.
+    if (facts(a.kind).result == ResultSize::by_rows ? a.row(m) != b.row(m)
+                                                    : a.ranges[m].count != b.ranges[m].count)
       return false;
   return true;
 }
@@ -19,10 +20,8 @@ bool same_sizes(const Post& a, const Post& b) {
 bool agree(const Post& a, const Post& b) {
   bool pair = a.kind == Kind::send && b.kind == Kind::recv;
   if ((a.kind != b.kind && !pair) || a.channel != b.channel || a.dtype != b.dtype) return false;
-  bool reduces = a.kind <= Kind::reduce || a.kind == Kind::reduce_scatter;
-  if (reduces && a.reduce != b.reduce) return false;
-  bool rooted = a.kind == Kind::reduce || a.kind == Kind::broadcast;
-  return (!rooted || a.peer == b.peer) && same_sizes(a, b);
+  if (facts(a.kind).reduces && a.reduce != b.reduce) return false;
+  return (!facts(a.kind).rooted() || a.peer == b.peer) && same_sizes(a, b);
 }
 
 int rank_of(const Post& p) { return p.round.lane->ranks[static_cast<std::size_t>(p.seat)]; }
@@ -44,7 +43,7 @@ std::string wrong_rows(const Post& from, const Post& to) {
 
 std::string title(const Lane& lane, Kind kind, std::int64_t channel, std::string_view name) {
   return fmt::format("{}{}{} on channel {} of group {}", name, name.empty() ? "" : " = ",
-                     comm::name(kind), channel, quoted(lane.group));
+                     hocket::name(kind), channel, quoted(lane.group));
 }
 
 std::string title(const Post& p) { return title(*p.round.lane, p.kind, p.channel, p.name); }
@@ -59,7 +58,7 @@ std::string disagreement(const Post& p, int seat) {
     return fmt::format("{}: rank {} calls {}, rank {} calls {}{}{}", title(a), rank_of(a), a.text(),
                        rank_of(b), named, b.text(), on);
   }
-  if (a.kind != Kind::all_to_all) return "";
+  if (facts(a.kind).result != ResultSize::by_rows) return "";
   std::string wrong = wrong_rows(a, b);
   return wrong.empty() ? wrong_rows(b, a) : wrong;
 }

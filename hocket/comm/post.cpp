@@ -43,9 +43,17 @@ void append_rows(std::vector<std::int64_t>& rows, std::span<const std::int64_t> 
 bool must_copy(const Call& call, int seat, const Post::Range& r, std::int64_t received, int size) {
   std::int64_t unit = bytes(call.dtype);
   if (!meets(r.send, r.count * unit, r.recv, received * unit)) return false;
-  if (call.kind == Kind::all_gather) return r.recv + seat * r.count * unit != r.send;
-  if (call.kind == Kind::reduce_scatter) return r.send + seat * received * unit != r.recv;
-  return call.kind == Kind::all_to_all ? size > 1 || r.send != r.recv : r.send != r.recv;
+  switch (facts(call.kind).result) {
+    case ResultSize::gathered:
+      return r.recv + seat * r.count * unit != r.send;
+    case ResultSize::piece:
+      return r.send + seat * received * unit != r.recv;
+    case ResultSize::by_rows:
+      return size > 1 || r.send != r.recv;
+    case ResultSize::equal:
+      return r.send != r.recv;
+  }
+  return true;
 }
 
 /// What a member of `post` reads and writes; its operand is copied where it must be.
@@ -53,14 +61,15 @@ Post::Range checked(Post& post, const Call& call, const Member& m, int seats) {
   Post::Range r{static_cast<const std::byte*>(m.send), static_cast<std::byte*>(m.recv), m.count};
   if (r.count < 0 || r.count > most_elements) fail("{}: {} elements", name(call.kind), r.count);
   std::int64_t received = r.count;
-  if (call.kind == Kind::all_gather) received *= seats;
-  if (call.kind == Kind::reduce_scatter) {
+  ResultSize result = facts(call.kind).result;
+  if (result == ResultSize::gathered) received *= seats;
+  if (result == ResultSize::piece) {
     if (r.count % seats != 0)
-      fail("reduce_scatter: {} elements, wanted a number that {} divide", r.count,
+      fail("{}: {} elements, wanted a number that {} divide", name(call.kind), r.count,
            count_of(seats, "rank"));
     received /= seats;
   }
-  if (call.kind == Kind::all_to_all) {
+  if (result == ResultSize::by_rows) {
     if (m.send_rows.empty() != m.recv_rows.empty())
       fail("all_to_all: rows to send and to receive are both given or both left out");
     post.rows.push_back(m.row);
@@ -121,10 +130,9 @@ std::int64_t Post::bytes() const {
 }
 
 std::string Post::text() const {
-  std::string out(comm::name(kind));
+  std::string out(hocket::name(kind));
   if (kind == Kind::barrier) return out;
-  if (kind <= Kind::reduce || kind == Kind::reduce_scatter)
-    if (reduce != Reduce::sum) out += fmt::format(" {}", comm::name(reduce));
+  if (facts(kind).reduces && reduce != Reduce::sum) out += fmt::format(" {}", hocket::name(reduce));
   if (kind == Kind::reduce) out += fmt::format(" to {}", peer);
   if (kind == Kind::broadcast) out += fmt::format(" from {}", peer);
   if (size == 0) return out + " of nothing";

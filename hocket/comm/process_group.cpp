@@ -1,21 +1,8 @@
 #include "hocket/comm/process_group.h"
 
 #include <algorithm>
-#include <array>
 
 namespace hocket::comm {
-
-std::string_view name(Kind kind) {
-  static constexpr std::array<std::string_view, 9> names{
-      "all_reduce", "reduce", "all_gather", "reduce_scatter", "all_to_all",
-      "broadcast",  "send",   "recv",       "barrier"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
-std::string_view name(Reduce reduce) {
-  static constexpr std::array<std::string_view, 5> names{"sum", "avg", "min", "max", "product"};
-  return names[static_cast<std::size_t>(reduce)];
-}
 
 bool Work::test() {
   if (ticket_ != nullptr && group_->finish(ticket_, 0, transfer_)) ticket_ = nullptr;

@@ -5,25 +5,13 @@
 #include <span>
 #include <string_view>
 
+#include "hocket/base/collective.h"
 #include "hocket/base/dtype.h"
 
 namespace hocket::comm {
 
-enum class Kind : std::uint8_t {
-  all_reduce,
-  reduce,
-  all_gather,
-  reduce_scatter,
-  all_to_all,
-  broadcast,
-  send,
-  recv,
-  barrier
-};
-enum class Reduce : std::uint8_t { sum, avg, min, max, product };
-
-std::string_view name(Kind kind);
-std::string_view name(Reduce reduce);
+using Kind = CollectiveKind;
+using hocket::Reduce;
 
 /// One tensor of a bucket: contiguous ranges of this rank. A range that the call does not read or
 /// write on this rank (the operand of a broadcast, off its root) may be null; so may a result that

@@ -30,8 +30,9 @@ Split split_of(const Post& p) {
   int seats = p.round.seats;
   std::int64_t unit = hocket::bytes(p.dtype), units = 0;
   for (const auto& m : p.members()) units += m.count;
-  if (p.kind == Kind::all_to_all) return {seats, 1, 1, 1, units * unit <= small_bytes};
-  if (p.kind == Kind::all_gather) units *= seats;
+  if (facts(p.kind).result == ResultSize::by_rows)
+    return {seats, 1, 1, 1, units * unit <= small_bytes};
+  if (facts(p.kind).result == ResultSize::gathered) units *= seats;
   Split split{.units = units, .share = portion(units, seats), .chunks = 1};
   split.chunk = split.share;
   split.small = split.units * unit <= small_bytes;

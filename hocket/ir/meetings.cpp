@@ -85,9 +85,7 @@ std::vector<std::int64_t> number(const Meetings& meetings,
 
 }  // namespace
 
-bool has_channel(const Node& node) {
-  return (node.op->is_collective || node.op->effect) && node.op->attribute_index("channel") >= 0;
-}
+bool has_channel(const Node& node) { return node.op->collective != nullptr; }
 
 Meetings::Meetings(const Program& program) {
   Common common;

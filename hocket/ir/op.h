@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hocket/base/collective.h"
 #include "hocket/ir/attribute.h"
 #include "hocket/ir/ids.h"
 #include "hocket/ir/type.h"
@@ -84,10 +85,12 @@ struct Op {
   /// The meaning of a collective, for all ranks of one set at once.
   void (*exchange)(ExchangeCall&) = nullptr;
 
+  /// For what ranks do together: which of them sends what to whom.
+  const Collective* collective = nullptr;
   /// For an op of two ranks: what the other one calls.
   const Op* partner = nullptr;
 
-  bool is_collective = false;    ///< a collective: results are pending, members meet by channel
+  bool is_collective = false;    ///< its results are pending until a wait: all but a barrier
   bool is_wait = false;          ///< reads pending values
   bool effect = false;           ///< never removed, merged or left out
   bool ordered = false;          ///< an identity that may not be folded or merged (`after`)

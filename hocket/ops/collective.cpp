@@ -25,10 +25,10 @@ constexpr AttributeSpec channel_attribute{
     std::int64_t{-1}, true};
 
 void require_reduction(const InferCall& c) {
-  static constexpr std::array<std::string_view, 5> known{"sum", "avg", "min", "max", "product"};
   const auto& reduce = c.attr<std::string>("reduce");
-  if (std::find(known.begin(), known.end(), reduce) == known.end())
-    fail("{}: unknown reduction {}{}", c.op.name, quoted(reduce), nearest_hint(reduce, known));
+  if (!find_reduce(reduce))
+    fail("{}: unknown reduction {}{}", c.op.name, quoted(reduce),
+         nearest_hint(reduce, reduce_names()));
   for (const Type* t : c.inputs) {
     if (t->dtype == DType::boolean)
       fail("{}: operand is {}, wanted numbers; cast it", c.op.name, to_text(*t));
@@ -272,6 +272,7 @@ constinit const Op all_reduce{
     .attributes = {group_attribute, reduce_attribute, channel_attribute},
     .infer = infer_all_reduce,
     .exchange = exchange_all_reduce,
+    .collective = &facts(CollectiveKind::all_reduce),
     .is_collective = true};
 
 constinit const Op all_gather{
@@ -281,6 +282,7 @@ constinit const Op all_gather{
     .attributes = {group_attribute, channel_attribute},
     .infer = infer_all_gather,
     .exchange = exchange_all_gather,
+    .collective = &facts(CollectiveKind::all_gather),
     .is_collective = true};
 
 constinit const Op reduce_scatter{
@@ -293,6 +295,7 @@ constinit const Op reduce_scatter{
     .attributes = {group_attribute, reduce_attribute, channel_attribute},
     .infer = infer_reduce_scatter,
     .exchange = exchange_reduce_scatter,
+    .collective = &facts(CollectiveKind::reduce_scatter),
     .is_collective = true};
 
 constinit const Op reduce{.name = "reduce",
@@ -307,6 +310,7 @@ constinit const Op reduce{.name = "reduce",
                                          channel_attribute},
                           .infer = infer_reduce,
                           .exchange = exchange_reduce,
+                          .collective = &facts(CollectiveKind::reduce),
                           .is_collective = true};
 
 constinit const Op broadcast_from{
@@ -319,6 +323,7 @@ constinit const Op broadcast_from{
                    channel_attribute},
     .infer = infer_broadcast_from,
     .exchange = exchange_broadcast_from,
+    .collective = &facts(CollectiveKind::broadcast),
     .is_collective = true};
 
 constinit const Op all_to_all{
@@ -334,6 +339,7 @@ constinit const Op all_to_all{
                    channel_attribute},
     .infer = infer_all_to_all,
     .exchange = exchange_all_to_all,
+    .collective = &facts(CollectiveKind::all_to_all),
     .is_collective = true};
 
 constinit const Op send{
@@ -345,6 +351,7 @@ constinit const Op send{
                    channel_attribute},
     .infer = infer_send,
     .exchange = exchange_pair,
+    .collective = &facts(CollectiveKind::send),
     .partner = &recv,
     .is_collective = true,
     .effect = true};
@@ -357,6 +364,7 @@ constinit const Op recv{.name = "recv",
                                        channel_attribute},
                         .infer = infer_recv,
                         .exchange = exchange_pair,
+                        .collective = &facts(CollectiveKind::recv),
                         .partner = &send,
                         .is_collective = true,
                         .effect = true};
@@ -365,6 +373,7 @@ constinit const Op barrier{.name = "barrier",
                            .doc = "no rank of the group goes on before all have come here",
                            .attributes = {group_attribute, channel_attribute},
                            .infer = infer_barrier,
+                           .collective = &facts(CollectiveKind::barrier),
                            .effect = true};
 
 constinit const Op wait{.name = "wait",

@@ -59,6 +59,14 @@ double bytes_moved(const Graph& g, NodeId n) {
   return total;
 }
 
+double link_bytes(const Graph& g, NodeId n) {
+  const Node& node = g[n];
+  CollectiveKind kind = node.op->collective->kind;
+  std::int64_t size = g.world().group_size(node.attr<std::string>("group")).value_or(1);
+  std::int64_t bytes = kind == CollectiveKind::recv ? result_bytes(g, n) : operand_bytes(g, n);
+  return link_bytes(kind, size, static_cast<double>(bytes));
+}
+
 std::int64_t sum_of_bytes(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;

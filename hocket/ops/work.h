@@ -13,6 +13,9 @@ double flops(const Graph& graph, NodeId node);
 /// renames.
 double bytes_moved(const Graph& graph, NodeId node);
 
+/// Bytes that a collective moves through the link of each rank.
+double link_bytes(const Graph& graph, NodeId collective);
+
 /// Bytes of all operands, of all results, and of two counts together; the largest number where that
 /// is not enough.
 std::int64_t operand_bytes(const Graph& g, NodeId n);

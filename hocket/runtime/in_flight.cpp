@@ -1,7 +1,6 @@
 #include "hocket/runtime/in_flight.h"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 
 #include "hocket/base/error.h"
@@ -11,44 +10,11 @@ namespace hocket {
 namespace {
 
 using comm::Kind;
-using comm::Reduce;
-
-Kind kind_of(const Op& op) {
-  static const std::array<std::pair<const Op*, Kind>, 9> kinds{{
-      {&ops::all_reduce, Kind::all_reduce},
-      {&ops::reduce, Kind::reduce},
-      {&ops::all_gather, Kind::all_gather},
-      {&ops::reduce_scatter, Kind::reduce_scatter},
-      {&ops::all_to_all, Kind::all_to_all},
-      {&ops::broadcast_from, Kind::broadcast},
-      {&ops::send, Kind::send},
-      {&ops::recv, Kind::recv},
-      {&ops::barrier, Kind::barrier},
-  }};
-  auto found = std::ranges::find(kinds, &op, &std::pair<const Op*, Kind>::first);
-  if (found == kinds.end()) internal_fail("{}: no transfer", op.name);
-  return found->second;
-}
-
-Reduce reduction_of(const Node& node) {
-  const auto& text = node.attr<std::string>("reduce");
-  for (Reduce r : {Reduce::sum, Reduce::avg, Reduce::min, Reduce::max, Reduce::product})
-    if (comm::name(r) == text) return r;
-  internal_fail("{}: no reduction '{}'", node.op->name, text);
-}
 
 /// The index in the group of the root or of the other end; 0 where there is none.
-int peer_of(const Node& node, Kind kind) {
-  std::string_view attribute = kind == Kind::send                                ? "to"
-                               : kind == Kind::recv                              ? "from"
-                               : kind == Kind::reduce || kind == Kind::broadcast ? "root"
-                                                                                 : "";
+int peer_of(const Node& node) {
+  std::string_view attribute = node.op->collective->peer;
   return attribute.empty() ? 0 : static_cast<int>(node.attr<std::int64_t>(attribute));
-}
-
-/// Whether results may lie where their operands lay.
-bool in_place(Kind kind) {
-  return kind == Kind::all_reduce || kind == Kind::reduce || kind == Kind::broadcast;
 }
 
 std::int64_t row_elements(const Type& type) {
@@ -65,17 +31,18 @@ Ints rows_for_each(const Node& node, std::string_view attribute, const Type& ope
 }
 
 /// Buffers of all members.
-void make_buffers(InFlight& flight, Frame& frame, Kind kind) {
+void make_buffers(InFlight& flight, Frame& frame) {
   const Graph& g = frame.graph();
   const Node& node = g[flight.node];
+  const Collective& collective = *node.op->collective;
   std::vector<bool> last;
   for (Value v : node.inputs) last.push_back(frame.last_reader(v));
   flight.operands = frame.operands(flight.node);
   for (std::uint32_t i = 0; i < node.result_count; ++i) {
     Type type = g.type(g.result(flight.node, i)).ready();
-    if (kind == Kind::send)
+    if (collective.kind == Kind::send)
       flight.results.push_back(flight.operands[i]);
-    else if (in_place(kind) && flight.operands[i].unique())
+    else if (collective.elementwise && flight.operands[i].unique())
       flight.results.push_back(flight.operands[i]);
     else
       flight.held += flight.results.emplace_back(type).type().bytes();
@@ -100,18 +67,18 @@ void InFlight::wait() {
 std::shared_ptr<InFlight> start_transfer(Frame& frame, NodeId n, comm::ProcessGroup& group) {
   const Graph& g = frame.graph();
   const Node& node = g[n];
-  Kind kind = kind_of(*node.op);
+  Kind kind = node.op->collective->kind;
   auto flight = std::make_shared<InFlight>();
   flight->node = n;
   flight->group = node.attr<std::string>("group");
-  make_buffers(*flight, frame, kind);
+  make_buffers(*flight, frame);
 
   std::string name = node.result_count == 0 ? "" : "%" + g.name(g.result(n));
   comm::Call call{.kind = kind,
-                  .peer = peer_of(node, kind),
+                  .peer = peer_of(node),
                   .channel = node.attr<std::int64_t>("channel"),
                   .name = name};
-  if (node.op->attribute_index("reduce") >= 0) call.reduce = reduction_of(node);
+  if (node.op->collective->reduces) call.reduce = *find_reduce(node.attr<std::string>("reduce"));
   if (kind == Kind::barrier) {
     flight->works.push_back(group.start(call));
     return flight;

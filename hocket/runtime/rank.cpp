@@ -124,7 +124,7 @@ std::int64_t Rank::first_read(const Node& node) {
 
 void Rank::run_node(Frame& frame, NodeId n) {
   const Node& node = frame.graph()[n];
-  if (node.op->is_collective || node.op == &ops::barrier) return start(frame, n);
+  if (node.op->collective != nullptr) return start(frame, n);
   if (node.op->is_wait) {
     frame.finish(n, wait(frame, n));
     return;
@@ -150,7 +150,7 @@ void Rank::start(Frame& frame, NodeId n) {
     }
   note(SpanKind::start, flight->label, flight->call, first_read(node));
   frame.finish(n, std::vector<Tensor>(node.result_count));
-  if (node.op != &ops::barrier) return;
+  if (node.op->is_collective) return;
   flight->wait();
   note(SpanKind::wait, flight->label, flight->call);
   arrived(frame, *flight);

@@ -44,7 +44,7 @@ void compare(DType dtype, comm::Reduce reduce, int ranks) {
     std::ranges::copy(random, x.bytes().data());
     inputs.push_back({x});
   }
-  auto wanted = interpret(every_call(name(dtype), comm::name(reduce), ranks), inputs);
+  auto wanted = interpret(every_call(name(dtype), name(reduce), ranks), inputs);
   comm::InProcess world(ranks);
   auto messages = comm::run_ranks(world, [&](int rank) {
     auto r = static_cast<std::size_t>(rank);
@@ -55,7 +55,7 @@ void compare(DType dtype, comm::Reduce reduce, int ranks) {
       comm::Member m{std::as_const(inputs[r][0]).bytes().data(), result.bytes().data(), 3 * ranks};
       group->start({order[i], reduce, dtype, 1, 0, {&m, 1}, {}}).wait();
       EXPECT_TRUE(std::ranges::equal(std::as_const(result).bytes(), expected.bytes()))
-          << comm::name(order[i]) << " " << comm::name(reduce) << " " << name(dtype);
+          << name(order[i]) << " " << name(reduce) << " " << name(dtype);
     }
   });
   for (const std::string& m : messages) EXPECT_EQ(m, "");

@@ -72,8 +72,8 @@ class Meetings {
   /// The whole set of the group, or the two ranks of a send and its recv, the sender first.
   static std::vector<int> meeting_members(const Node& node, std::vector<int> set, int rank) {
     if (node.op->partner == nullptr) return set;
-    bool sends = node.op == &ops::send;
-    int peer = set[static_cast<std::size_t>(node.attr<std::int64_t>(sends ? "to" : "from"))];
+    bool sends = node.op->collective->kind == CollectiveKind::send;
+    int peer = set[static_cast<std::size_t>(node.attr<std::int64_t>(node.op->collective->peer))];
     if (peer == rank) fail("rank {}: {} with itself", rank, node.op->name);
     return sends ? std::vector<int>{rank, peer} : std::vector<int>{peer, rank};
   }
@@ -110,7 +110,8 @@ class Meetings {
       for (const Tensor& t : list) text += " " + to_text(t.type());
       return text;
     };
-    if (node.op == &ops::all_to_all) return;  // rows may differ; the exchange compares the splits
+    // There rows may differ; the exchange compares the splits.
+    if (node.op->collective->result == ResultSize::by_rows) return;
     bool equal = std::ranges::equal(operands, m.inputs[at], {}, &Tensor::type, &Tensor::type);
     if (!equal) refuse(types(operands), types(m.inputs[at]));
   }
@@ -203,7 +204,7 @@ class Rank {
     std::vector<Tensor> results;
     if (all_known(at_)) {
       for (Value v : graph_.results(at_)) results.push_back(preset_->at(v));
-    } else if (node.op->is_collective || node.op == &ops::barrier) {
+    } else if (node.op->collective != nullptr) {
       if (blocking_ == nullptr)
         blocking_ = &meetings_.join(graph_, at_, rank_, frame_.operands(at_));
       if (node.op->is_collective) {

@@ -61,9 +61,8 @@ class Relations {
   std::map<std::string, Relation, std::less<>> known_;
 };
 
-/// What it brings is the same for all of its set.
-bool gives_alike(const Op* op) {
-  return op == &ops::all_reduce || op == &ops::all_gather || op == &ops::broadcast_from;
+bool same_on_all(const Node& node) {
+  return node.op->collective != nullptr && node.op->collective->same_on_all;
 }
 
 class Uniformity {
@@ -93,7 +92,7 @@ class Uniformity {
     if (node.op->effect || node.op->has_region) return true;
     if (!node.op->is_collective && !node.op->depends_on_rank) return false;
     Relation r = relation_(node.attr<std::string>("group"));
-    if (r == Relation::covers) return !gives_alike(node.op);
+    if (r == Relation::covers) return !same_on_all(node);
     // What ranks with another graph bring is not seen here.
     return r == Relation::mixed || (node.op->is_collective && !own_.owns(node));
   }
@@ -121,7 +120,7 @@ class Uniformity {
     }
     const Node& node = g_[use.node];
     if (node.op->is_collective) {
-      if (!gives_alike(node.op) || relation_(node.attr<std::string>("group")) != Relation::covers)
+      if (!same_on_all(node) || relation_(node.attr<std::string>("group")) != Relation::covers)
         differs(g_.result(use.node, use.operand));
     } else if (node.op->is_wait) {
       differs(g_.result(use.node, use.operand));

@@ -158,7 +158,7 @@ std::string refusal(const Graph& g, NodeId n, OwnGroups& own, std::int64_t part)
   const Node& node = g[n];
   std::int64_t bytes = operand_bytes(g, n);
   if (bytes <= part) return fmt::format("{} bytes fit in one part", bytes);
-  if (node.op != &ops::all_reduce && node.op != &ops::reduce && node.op != &ops::broadcast_from)
+  if (!node.op->collective->elementwise)
     return fmt::format("the elements of {} have their places among ranks", node.op->name);
   if (!own.owns(node)) return "ranks that run another graph take part";
   for (Value v : g.results(n))

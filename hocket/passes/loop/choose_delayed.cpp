@@ -15,7 +15,7 @@ class Clock {
   Clock(std::span<const BucketPlace> buckets, std::uint32_t length)
       : buckets_(buckets), length_(length), arrival_(buckets.size()), late_(buckets.size()) {
     double bytes = 0;
-    for (const BucketPlace& b : buckets) bytes += static_cast<double>(b.bytes);
+    for (const BucketPlace& b : buckets) bytes += b.bytes;
     per_byte_ = bytes > 0 ? length / bytes : 0;
   }
 
@@ -32,8 +32,7 @@ class Clock {
         at = e.at;
         double& arrival = arrival_[e.bucket];
         if (e.what == What::start)
-          arrival = link_free =
-              std::max(link_free, now) + static_cast<double>(buckets_[e.bucket].bytes) * per_byte_;
+          arrival = link_free = std::max(link_free, now) + buckets_[e.bucket].bytes * per_byte_;
         else if (e.what == What::look)
           late_[e.bucket] = arrival > now;
         else

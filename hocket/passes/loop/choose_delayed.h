@@ -12,7 +12,7 @@ struct BucketPlace {
   std::uint32_t start = 0;   ///< of its last collective
   std::uint32_t update = 0;  ///< the first wait behind it
   std::uint32_t needed = 0;  ///< what it updates is first read in the next iteration
-  std::int64_t bytes = 0;    ///< on the wire
+  double bytes = 0;          ///< that pass the link of each rank
   bool startable = false;    ///< it could be started in the next iteration, too
   bool fixed = false;        ///< another collective, which only takes its time on the link
 };

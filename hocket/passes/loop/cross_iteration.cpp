@@ -108,18 +108,12 @@ struct Places {
   std::uint32_t end = 0;  // of the ruler
 };
 
-/// What passes a ring, but for a factor that all collectives of a group have.
-std::int64_t wire_bytes(const Graph& g, NodeId collective) {
-  std::int64_t bytes = std::max(operand_bytes(g, collective), result_bytes(g, collective));
-  return g[collective].op == &ops::all_reduce ? sum_of_bytes(bytes, bytes) : bytes;
-}
-
 BucketPlace place_of(const Graph& g, const Share& s, const Places& at) {
   const auto& position = at.position;
   BucketPlace place{.start = position[s.collectives.back().index]};
   place.needed = position[s.collectives.front().index];  // there the bytes are used again
   place.update = position[s.nodes.back().index];
-  for (NodeId n : s.collectives) place.bytes = sum_of_bytes(place.bytes, wire_bytes(g, n));
+  for (NodeId n : s.collectives) place.bytes += link_bytes(g, n);
   place.startable = s.collectives.size() == 1 && !g[s.collectives[0]].op->effect;
   for (NodeId n : s.nodes)
     if (g[n].op->is_wait && position[n.index] > place.start)
@@ -137,7 +131,7 @@ BucketPlace fixed_place(const Graph& g, NodeId collective, const Places& at) {
   BucketPlace place{.start = start,
                     .update = at.end - 1,
                     .needed = start,
-                    .bytes = wire_bytes(g, collective),
+                    .bytes = link_bytes(g, collective),
                     .fixed = true};
   for (Value v : g.results(collective))
     for (Use use : g.uses(v))
