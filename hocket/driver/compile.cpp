@@ -34,9 +34,11 @@ std::vector<ListStep> best_list() {
 
 PassTable standard_passes() {
   PassTable table = all_passes();
-  table.add_word("default", "clean-up, buckets, early starts and late waits within one iteration",
+  table.add_word("default",
+                 "clean-up, buckets, early starts and late waits, all within one iteration",
                  default_list());
-  table.add_word("best", "default, and updates by late gradients in the next iteration",
+  table.add_word("best",
+                 "default, and updates delayed into the next iteration where that hides transfers",
                  best_list());
   return table;
 }

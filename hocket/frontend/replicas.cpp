@@ -32,7 +32,10 @@ class Updates {
         std::size_t count = node.slot(0).size();
         mine = of(node.slot(1)[i % count]);
       } else if (node.op->body != nullptr || node.op->moves_data) {
-        for (Value v : node.inputs) mine.insert(of(v).begin(), of(v).end());
+        // A number that scales a tensor, such as a norm to clip by, keeps no elements equal.
+        const bool number = graph_.type(graph_.result(n, i)).shape.empty();
+        for (Value v : node.inputs)
+          if (number || !graph_.type(v).shape.empty()) mine.insert(of(v).begin(), of(v).end());
       } else if ((node.op->is_wait || node.op->is_collective) && i < node.inputs.size()) {
         mine.insert(of(node.inputs[i]).begin(), of(node.inputs[i]).end());
       }

@@ -36,13 +36,12 @@ NodeId first_that_changes(const Graph& body) {
 
 Lags::Lags(const Graph& body)
     : body_(body),
+      replaced_(body),
       timeless_(body.value_bound()),
-      shared_(body.value_bound()),
       settled_(body.value_bound()),
       is_state_(body.value_bound()),
       lag_(body.value_bound()),
-      base_(body.value_bound()),
-      states_(body.value_bound()) {
+      base_(body.value_bound()) {
   for (const Input& in : body.inputs()) is_state_[in.value.index] = in.state;
   find_timeless();
   for (NodeId n : body.nodes())
@@ -55,12 +54,11 @@ Lags::Lags(const Graph& body)
     if (!timeless(n)) depth_ = std::max<int>(depth_, body[n].delay);
   std::vector<Value> path;
   for (const Input& in : body.inputs()) settle(in.value, path);
-  for (const Input& in : body.inputs()) {
-    Value next = in.kind != StateKind::forwarded ? body.next(in.value) : Value{};
-    if (!next) continue;
-    if (states_[next.index]) shared_[next.index] = 1;
-    states_[next.index] = in.value;
-  }
+}
+
+Value Lags::with_start(Value state) const {
+  while (state && body_.input(state).kind == StateKind::forwarded) state = replaced_.another(state);
+  return state;
 }
 
 void Lags::refuse(Value state, const std::string& why) const {
@@ -113,13 +111,14 @@ void Lags::settle(Value input, std::vector<Value>& path) {
 }
 
 Value Lags::state_of(Value next) const {
-  if (shared_[next.index])
+  Value state = with_start(replaced_.first(next));
+  if (state && with_start(replaced_.another(state)))
     throw LoopError(
         body_, body_.node(next),
         fmt::format("{}: it is the next value of several states, and a reader that runs ahead of "
                     "it reads one of them; give each state a next value of its own (after)",
                     body_.describe(body_.node(next))));
-  return states_[next.index];
+  return state;
 }
 
 Value Lags::meaning(NodeId reader, Value operand) const {

@@ -6,6 +6,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/ir/graph.h"
+#include "hocket/iter/replaced_states.h"
 
 namespace hocket {
 
@@ -46,7 +47,7 @@ class Lags {
   Value base(Value v) const { return base_[v.index]; }
   bool is_state(Value v) const { return is_state_[v.index]; }
   /// True for what some state with an initial value takes over.
-  bool is_next(Value v) const { return static_cast<bool>(states_[v.index]); }
+  bool is_next(Value v) const { return static_cast<bool>(with_start(replaced_.first(v))); }
   /// The state that a value stands in for where a reader runs one iteration ahead, none for a value
   /// that is nobody's next. Throws LoopError when several states share it.
   Value state_of(Value next) const;
@@ -76,10 +77,14 @@ class Lags {
     return lag(v) == delay + 1 && is_next(v) && !is_input(v);
   }
 
+  /// The first of states with one next value, from this one on, that has an initial value.
+  Value with_start(Value state) const;
+
   const Graph& body_;
-  std::vector<char> timeless_, shared_, settled_, is_state_;  // by value
+  ReplacedStates replaced_;
+  std::vector<char> timeless_, settled_, is_state_;  // by value
   std::vector<int> lag_;
-  std::vector<Value> base_, states_;
+  std::vector<Value> base_;
   int depth_ = 0;
 };
 

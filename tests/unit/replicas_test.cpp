@@ -36,5 +36,23 @@ graph step(%w: state f32[] "layer.w" parameter, %s: state f32[] "layer.s" parame
   EXPECT_TRUE(differing_replicas(p, recording).empty());
 }
 
+/// Pieces of a parameter start differently, and their gradients are scaled by a norm over all.
+TEST(Replicas, ANormOverAllRanksKeepsNothingEqual) {
+  Program p = parse(R"(mesh(rank=2)
+graph step(%s: state f32[2] "layer.s" parameter, %g: f32[2], %n: f32[]) {
+  %h: pending f32[] = all_reduce(%n)
+  %norm: f32[] = wait(%h)
+  %c: f32[2] = mul(%g, %norm)
+  %s1: f32[2] = sub(%s, %c)
+  next %s = %s1
+})",
+                    ops::all());
+  Tensor first(Type{DType::f32, false, {2}}), second(Type{DType::f32, false, {2}});
+  first.as<float>()[0] = 1;
+  Recording recording;
+  recording.state = {{first, {}, {}}, {second, {}, {}}};
+  EXPECT_TRUE(differing_replicas(p, recording).empty());
+}
+
 }  // namespace
 }  // namespace hocket::frontend

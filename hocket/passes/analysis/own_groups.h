@@ -1,5 +1,5 @@
 #pragma once
-// Which collectives a graph has for itself.
+// Which collectives only ranks with this graph take part in.
 
 #include <map>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace hocket {
 
-/// Tells which collectives are this graph's own: all ranks that take part in them run it, so that
-/// what one does with them, all do. Asks once per group.
+/// Tells whether all ranks that take part in a collective run this graph. Then all of them see
+/// every change to it, and a pass may merge, cut, move or remove it. Asks once per group.
 class OwnGroups {
  public:
   explicit OwnGroups(const Graph& g) : graph_(g) {}

@@ -1,13 +1,11 @@
 #include "hocket/passes/analysis/restore_order.h"
 
 #include <queue>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "hocket/base/error.h"
-#include "hocket/passes/analysis/dataflow.h"
-#include "hocket/passes/analysis/fixed_order.h"
+#include "hocket/passes/analysis/dependencies.h"
 
 namespace hocket {
 namespace {
@@ -16,21 +14,16 @@ class Sorter {
  public:
   explicit Sorter(Graph& g)
       : g_(g),
-        position_(g.node_bound()),
+        order_(g, Holds::soft),
         blocked_(g.node_bound()),
         holds_(g.node_bound()),
         passed_(g.node_bound()),
-        fixed_(fixed_order(g)),
-        followers_(g.node_bound(), fixed_),
-        ready_(Later{&position_}),
-        held_(Later{&position_}) {
-    std::uint32_t position = 0;
-    for (NodeId n : std::as_const(g).nodes()) {
-      position_[n.index] = position++;
-      for (Value v : g[n].inputs) blocked_[n.index] += g.is_input(g.node(v)) ? 0 : 1;
+        ready_(Later{&order_}),
+        held_(Later{&order_}) {
+    for (NodeId n : order_.nodes()) {
+      order_.for_each_before(n, [&](NodeId) { ++blocked_[n.index]; });
+      holds_[n.index] = order_.soft_before(n).size();
     }
-    for (const NodeEdge& e : fixed_) ++blocked_[e.to.index];
-    for (const Input& in : g.inputs()) count_holds(in.value);
   }
 
   void run() {
@@ -41,7 +34,7 @@ class Sorter {
       place_ready(next);
       at = next;
     }
-    while (!held_.empty()) {  // holds are wishes
+    while (!held_.empty()) {  // soft edges give way where they close a circle
       NodeId n = held_.top();
       held_.pop();
       if (holds_[n.index] != 0) put(n, g_.return_node());
@@ -53,27 +46,10 @@ class Sorter {
 
  private:
   struct Later {
-    const std::vector<std::uint32_t>* position;
-    bool operator()(NodeId a, NodeId b) const {
-      return (*position)[a.index] > (*position)[b.index];
-    }
+    const Dependencies* order;
+    bool operator()(NodeId a, NodeId b) const { return order->position(a) > order->position(b); }
   };
   using Queue = std::priority_queue<NodeId, std::vector<NodeId>, Later>;
-
-  /// The node that makes a state's next value is held by the state's readers, unless one of them
-  /// stands behind it anyway.
-  void count_holds(Value state) {
-    NodeId maker = maker_of_next(g_, state);
-    if (!maker) return;
-    int count = 0;
-    for (Use use : g_.uses(state)) {
-      if (use.node == maker || use.node == g_.return_node()) continue;
-      if (!g_.before(use.node, maker)) return;
-      ++count;
-    }
-    holds_[maker.index] += count;
-    if (count > 0) held_states_.emplace(state, maker);
-  }
 
   /// All that n reads is placed: n is next, where it stands or, when it was passed, here.
   void arrive(NodeId n, bool in_place) {
@@ -101,18 +77,11 @@ class Sorter {
   void place(NodeId n) {
     ++placed_;
     holds_[n.index] = 0;
-    for (Value v : g_[n].inputs) {
-      auto held = held_states_.find(v);
-      if (held == held_states_.end() || held->second == n) continue;
-      NodeId maker = held->second;
+    for (NodeId maker : order_.soft_behind(n))
       if (holds_[maker.index] > 0 && --holds_[maker.index] == 0 && passed_[maker.index] &&
           blocked_[maker.index] == 0)
         ready_.push(maker);
-    }
-    for (std::uint32_t i = 0; i < g_[n].result_count; ++i)
-      for (Use use : g_.uses(g_.result(n, i)))
-        if (use.node != g_.return_node()) unblock(use.node);
-    for (NodeId next : followers_[n]) unblock(next);
+    order_.for_each_behind(n, [&](NodeId behind) { unblock(behind); });
   }
 
   void unblock(NodeId n) {
@@ -120,13 +89,10 @@ class Sorter {
   }
 
   Graph& g_;
-  std::vector<std::uint32_t> position_;  // in the list as it was
-  std::vector<std::uint32_t> blocked_;   // operands that are not placed yet
-  std::vector<int> holds_;               // readers that shall come first
-  std::vector<bool> passed_;             // the walk has been there
-  std::vector<NodeEdge> fixed_;
-  NodeLists followers_;  // along fixed_
-  std::unordered_map<Value, NodeId> held_states_;
+  Dependencies order_;
+  std::vector<std::uint32_t> blocked_;  // by node: edges from nodes that are not placed yet
+  std::vector<std::size_t> holds_;      // by node: soft ones, from readers that shall come first
+  std::vector<bool> passed_;            // by node: the walk has been there
   Queue ready_, held_;
   std::size_t placed_ = 0;
 };

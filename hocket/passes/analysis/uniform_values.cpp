@@ -8,9 +8,9 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/iter/replaced_states.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/analysis/own_groups.h"
-#include "hocket/passes/analysis/replaced_states.h"
 #include "hocket/passes/optimizer/element_rows.h"
 
 namespace hocket {

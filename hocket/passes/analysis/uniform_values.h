@@ -9,14 +9,15 @@
 namespace hocket {
 
 /// For every value, by index: do all ranks of a set of the group hold the same bits of it? They do
-/// when it comes from constants, from state and from what collectives give to all of the set alike.
-/// State counts as equal when what replaces it is equal; that it starts so, somebody else has to
-/// see to. Fed inputs, pieces by rank and whatever depends on them differ. O(nodes + uses).
+/// when it is computed from constants, from state, and from results of collectives that are the
+/// same for all of the set. State counts as equal when its next value is equal; whether it is equal
+/// at the start has to be checked elsewhere. Fed inputs, pieces by rank and whatever depends on
+/// them differ. O(nodes + uses).
 std::vector<bool> uniform_values(const Graph& g, std::string_view group);
 
-/// The state that values come from, in this iteration or in earlier ones: they are equal on all
-/// ranks if it starts equal. `uniform` is what uniform_values says, also of each of the values.
-/// O(nodes + uses).
+/// The state that `values` are computed from, in this iteration or in earlier ones. They are equal
+/// on all ranks if this state is equal at the start. `uniform` is the result of uniform_values,
+/// true for each of the values. O(nodes + uses).
 std::vector<Value> starts_behind(const Graph& g, std::string_view group,
                                  const std::vector<bool>& uniform, std::span<const Value> values);
 

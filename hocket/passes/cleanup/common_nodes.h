@@ -5,10 +5,17 @@
 
 namespace hocket {
 
-/// Two nodes with the same op, operands, attributes and delay have the same value: the first one
-/// serves both. Collectives and waits are merged, too, and keep the smaller channel, unless ranks
-/// with another graph take part. Nodes with effects and `after` stay apart. Walks forward, so that
-/// users of merged nodes can merge in turn. O(nodes).
+/// Common subexpression elimination. Two pure nodes with the same op, operands, attributes and
+/// delay have the same value, so the first replaces the second. Collectives and waits are merged as
+/// well and keep the smaller channel, unless ranks with another graph take part. Nodes with effects
+/// and `after` are not merged.
+///
+///     %a = exp(%x)             %a = exp(%x)
+///     %b = exp(%x)        ->
+///     %c = neg(%a)             %c = neg(%a)
+///     %d = neg(%b)             (readers of %d read %c)
+///
+/// Walks forward, so that readers of merged nodes can be merged in turn. O(nodes).
 void common_nodes(Graph& g, const NoOptions& options);
 
 }  // namespace hocket

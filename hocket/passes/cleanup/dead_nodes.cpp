@@ -68,7 +68,8 @@ void dead_nodes(Graph& g, const DeadNodes& options) {
     for (NodeId n : reversed(g.nodes()))
       if (judge.dead(n)) {
         if (g[n].op->is_collective)
-          g.remark({.where = shown(g, n), .what = "removed", .why = "nobody waits for it"});
+          g.remark(
+              {.where = shown(g, n), .what = "removed", .why = "its result is never waited for"});
         g.erase(n);
       }
   } while (drop_unread_forwarded(g));

@@ -11,10 +11,17 @@ struct DeadNodes {
   std::function<bool(const Graph&, NodeId)> keep = nullptr;
 };
 
-/// Nodes that nobody reads cost time and memory for nothing. Walks backwards, so that the operands
-/// of an erased node are seen after it and one sweep is enough. A collective that ranks with
-/// another graph take part in stays, with one wait: leaving it out here would leave them waiting.
-/// Inputs stay. O(nodes).
+/// Dead code elimination: removes nodes whose results are not read. Walks backwards, so that one
+/// sweep also removes what only removed nodes read. Effects and inputs stay. A collective that
+/// ranks with another graph take part in stays, together with one wait: without it those ranks
+/// would wait for ever.
+///
+///     %a = exp(%x)
+///     %b = neg(%a)        ->
+///     %c = relu(%x)            %c = relu(%x)
+///     return %c                return %c
+///
+/// O(nodes).
 void dead_nodes(Graph& g, const DeadNodes& options);
 
 }  // namespace hocket

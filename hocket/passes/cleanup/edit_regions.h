@@ -7,7 +7,7 @@
 
 namespace hocket {
 
-/// Runs `edit` on a copy of every region of `g`, and puts it back where it changed something.
+/// Runs `edit` on a copy of every region of `g`, and stores the copy if it was changed.
 template <class Edit>
 void edit_regions(Graph& g, Edit edit) {
   for (NodeId n : g.nodes()) {

@@ -15,16 +15,22 @@ struct BucketCollectives {
   std::string divide = "same";  ///< or `after`: divisions in front of a bucket go behind it
 };
 
-/// A transfer costs the same latency whatever its size, so that few large ones beat many small
-/// ones. Merges collectives of equal op, attributes, dtype, delay and stage into one with several
-/// members; plan_buckets says which, and why no circle arises. A bucket stands where the first of
-/// its members stood, or behind the last of its operands where that is later. Its waits become one,
-/// since a wait for one member waits for the transfer. Divisions by one constant, all in front of a
-/// bucket or all behind it, become one `div_each`: no bit changes. An operand brought twice becomes
-/// one member.
+/// Merges small collectives into buckets. Every transfer pays the latency of the link, so few large
+/// transfers are faster than many small ones.
 ///
-/// With `divide=after` a division in front of every member of a bucket is done once behind it; that
-/// rounds elsewhere. Collectives that ranks with another graph take part in stay as they are.
+///     %h1 = all_reduce(%g1)            %h1, %h2 = all_reduce(%g1, %g2)
+///     %r1 = wait(%h1)             ->   %r1, %r2 = wait(%h1, %h2)
+///     %h2 = all_reduce(%g2)
+///     %r2 = wait(%h2)
+///
+/// Members of a bucket have equal op, attributes, dtype, delay and stage. plan_buckets chooses them
+/// and shows that no cycle arises. The bucket takes the place of its first member, or stands behind
+/// the last of its operands where that is later. Its waits become one: waiting for one member means
+/// waiting for the whole transfer. An operand that occurs twice is sent once. Divisions by one
+/// constant, all in front of a bucket or all behind it, become one `div_each`, with the same bits.
+///
+/// With `divide=after` a division in front of every member is done once behind the bucket; that
+/// rounds differently. Collectives that ranks with another graph take part in are not merged.
 /// O(nodes log nodes).
 void bucket_collectives(Graph& g, const BucketCollectives& options);
 

@@ -11,7 +11,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/ops/work.h"
-#include "hocket/passes/analysis/fixed_order.h"
+#include "hocket/passes/analysis/dependencies.h"
 #include "hocket/passes/framework/node_names.h"
 
 namespace hocket {
@@ -27,19 +27,10 @@ class BucketPlanner {
         list_(list),
         limits_(limits),
         candidate_(g.node_bound(), none),
-        position_(g.node_bound()),
         blocked_(g.node_bound()),
         state_(g.node_bound(), State::waiting),
-        fixed_(fixed_order(g)),
-        predecessors_(g.node_bound(), reversed(fixed_)),
-        followers_(g.node_bound(), fixed_) {
-    std::uint32_t position = 0;
-    for (NodeId n : g.nodes()) {
-      position_[n.index] = position++;
-      order_.push_back(n);
-      for (Value v : g[n].inputs) blocked_[n.index] += g.is_input(g.node(v)) ? 0 : 1;
-    }
-    for (const NodeEdge& e : fixed_) ++blocked_[e.to.index];
+        order_(g, Holds::none) {
+    for (NodeId n : order_.nodes()) order_.for_each_before(n, [&](NodeId) { ++blocked_[n.index]; });
     for (std::uint32_t i = 0; i < list.size(); ++i) {
       candidate_[list[i].node.index] = i;
       if (list[i].key >= open_.size()) open_.resize(list[i].key + 1);
@@ -52,8 +43,8 @@ class BucketPlanner {
       if (blocked_[c.node.index] == 0) offer(c);
     do {
       compute_released();
-      for (; cursor_ < order_.size(); compute_released()) {
-        NodeId n = order_[cursor_++];
+      for (; cursor_ < order_.nodes().size(); compute_released()) {
+        NodeId n = order_.nodes()[cursor_++];
         if (blocked_[n.index] == 0 && candidate_[n.index] == none) compute(n);
       }
     } while (close_one());
@@ -115,13 +106,10 @@ class BucketPlanner {
       if (--blocked_[m.index] != 0) return;
       if (candidate_[m.index] != none)
         ready.push_back(candidate_[m.index]);
-      else if (position_[m.index] < cursor_)
-        released_.push(position_[m.index]);
+      else if (order_.position(m) <= cursor_)
+        released_.push(order_.position(m));
     };
-    for (std::uint32_t i = 0; i < g_[n].result_count; ++i)
-      for (Use use : g_.uses(g_.result(n, i)))
-        if (use.node != g_.return_node()) unblock(use.node);
-    for (NodeId next : followers_[n]) unblock(next);
+    order_.for_each_behind(n, unblock);
     std::ranges::sort(ready);  // list order: uses have none
     for (std::uint32_t i : ready) offer(list_[i]);
   }
@@ -134,7 +122,7 @@ class BucketPlanner {
         started_.pop_front();
         compute(n);
       } else {
-        NodeId n = order_[released_.top()];
+        NodeId n = order_.nodes()[released_.top() - 1];
         released_.pop();
         compute(n);
       }
@@ -166,14 +154,10 @@ class BucketPlanner {
 
   /// What is computed stays so: nothing is looked at twice.
   NodeId missing(Demand& d) {
-    const auto& inputs = g_[d.node].inputs;
-    for (; d.seen < inputs.size(); ++d.seen) {
-      NodeId from = g_.node(inputs[d.seen]);
-      if (!g_.is_input(from) && state_[from.index] != State::computed) return from;
+    for (; d.seen < order_.size_before(d.node); ++d.seen) {
+      NodeId from = order_.before(d.node, d.seen);
+      if (from && state_[from.index] != State::computed) return from;
     }
-    auto before = predecessors_[d.node];
-    for (; d.seen < inputs.size() + before.size(); ++d.seen)
-      if (NodeId n = before[d.seen - inputs.size()]; state_[n.index] != State::computed) return n;
     internal_fail("{}: waits for nothing", g_.describe(d.node));
   }
 
@@ -187,12 +171,9 @@ class BucketPlanner {
   const std::vector<BucketCandidate>& list_;
   BucketLimits limits_;
   std::vector<std::uint32_t> candidate_;  // by node: where in the list, or none
-  std::vector<std::uint32_t> position_;   // by node
-  std::vector<std::uint32_t> blocked_;    // by node: operands that are not computed
+  std::vector<std::uint32_t> blocked_;    // by node: edges from what is not computed
   std::vector<State> state_;              // by node
-  std::vector<NodeEdge> fixed_;
-  NodeLists predecessors_, followers_;  // along fixed_
-  std::vector<NodeId> order_;
+  Dependencies order_;
   std::size_t cursor_ = 0;
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> released_;
   std::deque<NodeId> started_;

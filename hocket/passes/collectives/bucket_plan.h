@@ -13,7 +13,7 @@ namespace hocket {
 struct BucketCandidate {
   NodeId node;
   std::uint32_t key = 0;     ///< members of a bucket have equal keys
-  std::uint32_t stream = 0;  ///< several keys may share the small first bucket
+  std::uint32_t stream = 0;  ///< keys of one stream have one small first bucket in common
   std::int64_t bytes = 0;
 };
 
@@ -28,17 +28,18 @@ struct PlannedBucket {
   std::string why;  ///< it was closed
 };
 
-/// Fills buckets with candidates, given in list order, and returns them as they are closed.
+/// Assigns candidates, given in list order, to buckets, and returns the buckets in the order in
+/// which they are closed.
 ///
 /// The graph is walked as if it ran. A candidate joins the open bucket of its key when its operands
-/// have been computed. A bucket is closed by the member with which it reaches its limit; only then
-/// do its members start and can their readers be computed. Readers that stood earlier are computed
-/// at that time, others where they stand. When nothing is left to compute, the next candidate of
-/// the list depends on an open bucket, which is closed. A member that reaches the cap by itself
-/// closes the bucket before it and stays alone.
+/// have been computed. The member with which a bucket reaches its limit closes it. Only then do its
+/// members start, and only then can their readers be computed: readers that the walk has passed at
+/// once, others where they stand. When nothing is left to compute, the next candidate of the list
+/// depends on an open bucket, which is closed. A member that reaches the cap by itself closes the
+/// open bucket of its key and forms a bucket alone.
 ///
-/// So every operand of an open bucket depends on closed ones alone, and merging each bucket into
-/// one collective cannot close a circle, directly or through other buckets. O(nodes + uses), and a
+/// So the operands of an open bucket depend on closed buckets alone, and merging each bucket into
+/// one collective cannot close a cycle, directly or through other buckets. O(nodes + uses), and a
 /// logarithm for each node that is computed later than it stands.
 std::vector<PlannedBucket> plan_buckets(const Graph& g, const std::vector<BucketCandidate>& list,
                                         const BucketLimits& limits);

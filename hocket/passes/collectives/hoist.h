@@ -7,7 +7,7 @@
 
 namespace hocket {
 
-/// Moves nodes up behind what they read. Call it in list order.
+/// Moves collectives up, right behind the last node that they depend on. Call it in list order.
 class Hoist {
  public:
   explicit Hoist(Graph& g) : g_(g), starts_(g.node_bound()), tail_(g.node_bound()) {}

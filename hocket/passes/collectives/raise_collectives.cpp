@@ -5,8 +5,7 @@
 #include <map>
 #include <string>
 
-#include "hocket/passes/analysis/dataflow.h"
-#include "hocket/passes/analysis/fixed_order.h"
+#include "hocket/passes/analysis/dependencies.h"
 #include "hocket/passes/collectives/hoist.h"
 #include "hocket/passes/framework/node_names.h"
 
@@ -21,33 +20,18 @@ void remark(Graph& g, NodeId n, NodeId behind, bool bound, bool moved) {
   g.remark({.where = shown(g, n), .what = moved ? where : where + " already", .why = why});
 }
 
-/// By node: what a collective that is carried in flight to the next iteration may not pass, the
-/// last reader of what this iteration got.
-std::vector<NodeId> find_holds(const Graph& g) {
-  std::vector<NodeId> holds(g.node_bound());
-  for (const Input& in : g.inputs()) {
-    NodeId maker = maker_of_next(g, in.value);
-    if (!maker || !g[maker].op->is_collective) continue;
-    NodeId& hold = holds[maker.index];
-    for (NodeId reader : readers_of(g, g.node(in.value)))
-      if (g.before(reader, maker) && (!hold || g.before(hold, reader))) hold = reader;
-  }
-  return holds;
-}
-
 NodeId later(const Graph& g, NodeId a, NodeId b) { return !a || (b && g.before(a, b)) ? b : a; }
 
 void hoist_collectives(Graph& g, bool keep_group_order) {
   std::vector<bool> feeds = find_feeders(g);
-  std::vector<NodeId> holds = find_holds(g);
-  NodeLists fixed(g.node_bound(), reversed(fixed_order(g)));
+  const Dependencies order(g, Holds::in_flight);
   std::map<std::string, NodeId, std::less<>> last;  // by group
   Hoist hoist(g);
   for (NodeId n : g.nodes()) {
     if (feeds[n.index]) hoist.prepare(n);
     if (!g[n].op->is_collective) continue;
-    NodeId bound = holds[n.index];
-    for (NodeId m : fixed[n]) bound = later(g, bound, m);
+    NodeId bound;
+    for (NodeId m : order.more_before(n)) bound = later(g, bound, m);
     if (keep_group_order) {
       NodeId& leader = last[g[n].attr<std::string>("group")];
       bound = later(g, bound, leader);

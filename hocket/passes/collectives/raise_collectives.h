@@ -5,16 +5,24 @@
 
 namespace hocket {
 
-/// The later a transfer starts, the less work is left to hide it, and a source calls its
-/// collectives in the order of parameters rather than in the order in which gradients become ready.
-/// Puts each collective right behind the last of its operands, at the front when these are inputs;
-/// the cheap one-operand nodes in front of it, the division or view, come along. Starting earlier
-/// changes no value. Collectives that ranks with another graph take part in keep their order, and
-/// none passes a barrier of its group. O(nodes).
+/// Starts each collective as early as its operands allow. A transfer that starts late leaves little
+/// computation to hide it, and a source calls its collectives in the order of parameters rather
+/// than in the order in which gradients become ready.
+///
+///     %d2 = div(%g2, %n)                   %d2 = div(%g2, %n)
+///     %g1 = matmul(...)                    %h2 = all_reduce(%d2)
+///     %d1 = div(%g1, %n)           ->      %g1 = matmul(...)
+///     %h1 = all_reduce(%d1)                %d1 = div(%g1, %n)
+///     %h2 = all_reduce(%d2)                %h1 = all_reduce(%d1)
+///
+/// Each collective goes right behind the last of its operands, to the front of the graph when these
+/// are inputs, and takes along cheap nodes with one operand in front of it (a division, a view). No
+/// value changes. Collectives that ranks with another graph take part in keep their order, and none
+/// passes a barrier of its group. O(nodes).
 void expedite_collectives(Graph& g, const NoOptions& options);
 
-/// The same, but collectives of one group keep their order: each starts as early as its operands
-/// and the one before it allow. For what stands in a chosen order already. O(nodes).
+/// The same, but collectives of one group keep their order, for graphs in which a pass or the user
+/// has chosen it. O(nodes).
 void raise_collectives(Graph& g, const NoOptions& options);
 
 }  // namespace hocket

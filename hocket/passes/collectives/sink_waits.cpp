@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hocket/passes/analysis/dataflow.h"
+#include "hocket/passes/analysis/dependencies.h"
 #include "hocket/passes/framework/node_names.h"
 
 namespace hocket {
@@ -35,15 +36,14 @@ std::vector<Sinking> find_sinking(const Graph& g) {
   return list;
 }
 
-/// The first node that n must stand before: its first reader, or, where it waits for a state, the
-/// node that starts the next transfer into the same place.
-NodeId first_behind(const Graph& g, NodeId n, NodeId start) {
-  NodeId reader = g.first_user(n);
-  if (!reader || !g[n].op->is_wait || !g.is_input(start)) return reader;
-  for (Value v : g[n].inputs)
-    if (NodeId maker = maker_of_next(g, v); maker && g.before(n, maker) && g.before(maker, reader))
-      reader = maker;
-  return reader;
+/// The first node that n must stand before: its first reader, or the collective whose transfer
+/// takes the place of the one that n waits for. None where nobody reads it.
+NodeId first_behind(const Graph& g, const Dependencies& order, NodeId n) {
+  NodeId first = g.first_user(n);
+  if (!first) return first;
+  for (NodeId m : order.more_behind(n))
+    if (g.before(m, first)) first = m;
+  return first;
 }
 
 void remark(Graph& g, NodeId wait, NodeId reader, bool moved) {
@@ -59,8 +59,9 @@ void sink_waits(Graph& g, const NoOptions&) {
   // What was moved in front of a reader, with all that was moved in front of that, is one run of
   // nodes: the reader it ends at, and for that reader the first node of the run.
   std::vector<NodeId> ends_at(g.node_bound()), front(g.node_bound());
+  const Dependencies order(g, Holds::in_flight);
   for (auto [n, start] : find_sinking(g)) {
-    NodeId reader = first_behind(g, n, start);
+    NodeId reader = first_behind(g, order, n);
     if (!reader) continue;
     NodeId end = ends_at[reader.index] ? ends_at[reader.index] : reader;
     bool first = reader == end || front[end.index] == reader;

@@ -9,13 +9,19 @@ struct SplitCollectives {
   Bytes part{4 << 20};  ///< no collective moves more
 };
 
-/// A large transfer blocks small ones behind it, and its first bytes are of use only when its last
-/// have come. Cuts what all-reduces, reduces and broadcasts move into parts of at most `part`
-/// bytes, each a collective of its own, in the order of members; a member that is cut is sent as
-/// slices of its flattened elements, and one concat joins what its waits bring. Every element is
-/// reduced as before, so that no bit changes. Other kinds stay whole: they give each rank another
-/// piece. So do collectives that ranks with another graph take part in, and those carried in
-/// flight. O(nodes + parts).
+/// Cuts large all-reduces, reduces and broadcasts. A large transfer blocks smaller ones behind it,
+/// and its first bytes can be used only when its last have arrived.
+///
+///     %h = all_reduce(%g) : f32[8]        %f  = reshape(%g) : f32[8]
+///     %r = wait(%h)                  ->   %h1 = all_reduce(slice(%f, 0, 4))
+///                                         %h2 = all_reduce(slice(%f, 4, 8))
+///                                         %r  = concat(wait(%h1), wait(%h2))
+///
+/// Parts have at most `part` bytes, and are filled in the order of members. A member that is cut is
+/// sent as slices of its flattened elements. Every element is reduced as before, so that no bit
+/// changes. Not cut are: other kinds, which give each rank another piece; collectives that ranks
+/// with another graph take part in; and those carried in flight to the next iteration. O(nodes +
+/// parts).
 void split_collectives(Graph& g, const SplitCollectives& options);
 
 }  // namespace hocket

@@ -27,15 +27,15 @@ namespace hocket {
 PassTable all_passes() {
   PassTable table;
   table.add(make_pass(
-      {.name = "dead-nodes", .doc = "removes nodes that nobody reads; effects stay"}, dead_nodes));
+      {.name = "dead-nodes", .doc = "removes nodes whose results are not read, except effects"},
+      dead_nodes));
   table.add(make_pass(
       {.name = "common-nodes",
        .doc = "merges pure nodes, collectives and waits that have equal operands and attributes"},
       common_nodes));
   table.add(make_pass({.name = "fold",
-                       .doc = "computes what is constant, and removes or joins reshapes, permutes, "
-                              "broadcasts and casts "
-                              "that do nothing"},
+                       .doc = "folds constants, and removes or joins reshapes, permutes, "
+                              "broadcasts and casts that do nothing"},
                       fold));
   table.add(make_pass({.name = "expedite-collectives",
                        .doc = "starts each collective right behind the last of its operands",
@@ -50,11 +50,11 @@ PassTable all_passes() {
                        {"cap", &BucketCollectives::cap, "bytes that close all others"},
                        {"by",
                         &BucketCollectives::by,
-                        "`path`: a bucket holds members of one module alone",
+                        "`path`: a bucket holds members of one module only",
                         {"kind", "path"}},
                        {"only",
                         &BucketCollectives::only,
-                        "`gradients`: only what ends in parameters and optimizer state",
+                        "`gradients`: only those that update parameters and optimizer state",
                         {"all", "gradients"}},
                        {"divide",
                         &BucketCollectives::divide,
@@ -76,12 +76,13 @@ PassTable all_passes() {
                               "their group allow",
                        .example = "raise-collectives/example"},
                       raise_collectives));
-  table.add(make_pass({.name = "sink-waits",
-                       .doc = "waits right before the first reader; what is cheap follows the wait",
-                       .example = "sink-waits/example"},
-                      sink_waits));
-  // Once: what it leaves is cut as it was asked for, and a second request would be about other
-  // nodes. `fuse-optimizer` is no undoing of it but a clean-up, which may come at any time.
+  table.add(
+      make_pass({.name = "sink-waits",
+                 .doc = "moves each wait down to its first reader, with cheap nodes behind it",
+                 .example = "sink-waits/example"},
+                sink_waits));
+  // Once: a second run would be given options that name nodes of the first. `fuse-optimizer` does
+  // not undo it; it may run at any time.
   table.add(make_pass(
       {.name = "split-optimizer",
        .doc = "cuts an optimizer of many tensors by bucket, by parameter or by a set of "
@@ -96,7 +97,7 @@ PassTable all_passes() {
                        .doc = "joins optimizers that have the same hyper-parameters and do not "
                               "depend on each other"},
                       fuse_optimizer));
-  // Once: what it leaves to be all-reduced it would leave again.
+  // Once: a second run would refuse what the first refused.
   table.add(make_pass({.name = "shard-optimizer",
                        .doc = "turns all-reduces of gradients into reduce-scatters; each rank "
                               "updates its piece, and new parameters are gathered",
@@ -106,7 +107,7 @@ PassTable all_passes() {
                       shard_optimizer));
   table.add(make_pass(
       {.name = "cross-iteration",
-       .doc = "waits for late gradients, and updates by them, in the next iteration",
+       .doc = "delays waits for late gradients, and their updates, into the next iteration",
        .after = {"bucket-collectives", "split-optimizer", "shard-optimizer"},
        .once = true},
       cross_iteration,

@@ -19,23 +19,28 @@ struct CrossIteration {
 using ChooseDelayed =
     std::function<std::vector<Delay>(std::span<const BucketPlace>, std::uint32_t length)>;
 
-/// The last gradients of a backward pass have little left to hide behind. This waits for them in
-/// the next iteration, right before the first reader of what they update, and updates there; the
-/// collective stays where it is, and what it brings is on its way over the boundary. The next
-/// forward pass runs meanwhile as far as it can. Collectives of what is needed late can be left to
-/// the next iteration altogether: they start at its front, in the order in which they are needed,
-/// and the link is free for the others. Right because `rotate` is: every reader reads the value
-/// that it read before, whatever is chosen.
+/// The last gradients of a backward pass become ready when little computation is left to hide their
+/// reduction. This pass waits for them in the next iteration, right before the first reader of what
+/// they update, and runs the update there. The collective starts where it did, and its transfer
+/// crosses the iteration boundary while the next forward pass runs. For parameters that are read
+/// late, the collective itself can start in the next iteration, which frees the link for others.
 ///
-/// A share of the graph (gradient_shares.h) moves as a whole, or stays, and a remark says why: an
-/// output reads it, its gradients meet others in a single number (a norm to clip by, a flag to
-/// skip), or ranks with another graph do not do the same. Of collectives in a row the last one may
-/// be delayed. Optimizers are cut by share. `choose` decides among those that can move.
+///     iteration          t                        t+1
+///     before    forward backward wait,update | forward ...
+///     after     forward backward             | forward(1) wait,update forward(2) ...
 ///
-/// With `move` the collective itself moves too, with everything that depends on it. Error when
-/// there is no such collective, no update needs it, an output does, there is no such destination,
-/// it moves itself or stands behind a reader of what is moved, or ranks with different graphs start
-/// things in different orders with it. O(nodes log nodes).
+/// Results do not change: `rotate` makes every reader read the same value as before.
+///
+/// An update slice (update_slices.h) is delayed as a whole or not at all; a remark says why one is
+/// not: an output reads it, its gradients meet others in a single number (a norm to clip by, a flag
+/// that skips updates), or ranks with another graph do not delay it. Where one collective depends
+/// on another, only the last can be delayed. Optimizers are cut so that each slice has its own.
+/// `choose` decides among the slices that can be delayed.
+///
+/// With `move` the collective itself is delayed too, with everything that depends on it. Error when
+/// there is no such collective, no update needs it, an output reads its result, the destination
+/// does not exist, is delayed itself or stands behind a reader of what is delayed, or ranks with
+/// different graphs would start collectives in different orders. O(nodes log nodes).
 void cross_iteration(Program& program, const CrossIteration& options, const ChooseDelayed& choose);
 void cross_iteration(Program& program, const CrossIteration& options);
 

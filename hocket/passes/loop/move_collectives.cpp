@@ -15,7 +15,7 @@
 #include "hocket/iter/rotate.h"
 #include "hocket/iter/seams.h"
 #include "hocket/passes/framework/node_names.h"
-#include "hocket/passes/loop/gradient_shares.h"
+#include "hocket/passes/loop/update_slices.h"
 
 namespace hocket {
 namespace {
@@ -66,15 +66,15 @@ std::vector<std::vector<NodeId>> find_collectives(const Program& program, std::s
 }
 
 void move_in(Graph& g, std::span<const NodeId> collectives, std::string_view before) {
-  cut_optimizers(g, collectives, ShareFrom::start);
+  cut_optimizers(g, collectives, SliceFrom::start);
   std::vector<NodeId> nodes;
-  for (const Share& share : find_shares(g, collectives, ShareFrom::start)) {
-    if (!share.updates)
-      fail("option 'move': no optimizer uses what {} brings", shown(g, share.collectives[0]));
-    if (share.returned)
-      fail("option 'move': {} reads {}, which depends on {}", share.output,
-           shown(g, share.returned), shown(g, share.collectives[0]));
-    nodes.insert(nodes.end(), share.nodes.begin(), share.nodes.end());
+  for (const UpdateSlice& slice : find_slices(g, collectives, SliceFrom::start)) {
+    if (!slice.updates)
+      fail("option 'move': no optimizer uses what {} brings", shown(g, slice.collectives[0]));
+    if (slice.returned)
+      fail("option 'move': {} reads {}, which depends on {}", slice.output,
+           shown(g, slice.returned), shown(g, slice.collectives[0]));
+    nodes.insert(nodes.end(), slice.nodes.begin(), slice.nodes.end());
   }
   NodeId place = before == "none" ? NodeId{} : find_node(g, before);  // maybe of what was cut
   if (before != "none" && !place)

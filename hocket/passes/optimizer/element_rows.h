@@ -9,7 +9,7 @@
 
 namespace hocket {
 
-/// True for an optimizer and a `div_each`: tensors come in lists and do not see each other.
+/// True for an optimizer and a `div_each`: they work on lists of independent tensors.
 bool has_lists(const Node& node);
 /// How many tensors such a node has in each of its lists.
 std::uint32_t list_length(const Node& node);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "hocket/ops/constant.h"
-#include "hocket/passes/analysis/precedence.h"
+#include "hocket/passes/analysis/dependencies.h"
 #include "hocket/passes/framework/node_names.h"
 #include "hocket/passes/optimizer/optimizer_lists.h"
 
@@ -51,16 +51,17 @@ using Group = std::vector<NodeId>;
 
 /// Groups of optimizers that may be one, each of a single node or more; remarks say what keeps them
 /// apart.
-std::vector<Group> find_groups(Graph& g, const Precedence& order) {
+std::vector<Group> find_groups(Graph& g, const Dependencies& order) {
   std::vector<std::uint32_t> depth(g.node_bound());  // optimizers on the longest way to a node
   std::vector<Group> groups;
   std::unordered_map<std::string, std::size_t> index;
   std::unordered_map<std::string, NodeId> alike, same_op;  // the first, whatever its depth
   for (NodeId n : order.nodes()) {
     const Node& node = g[n];
-    for (NodeId before : order.before(n))
+    order.for_each_before(n, [&](NodeId before) {
       depth[n.index] =
           std::max(depth[n.index], depth[before.index] + (g[before].op->is_optimizer ? 1 : 0));
+    });
     if (!node.op->is_optimizer || parameter_count(node) == 0) continue;
     std::string key = hyper_parameters(g, node) + attributes(node);
     auto [group, fresh] =
@@ -72,7 +73,7 @@ std::vector<Group> find_groups(Graph& g, const Precedence& order) {
     if (fresh && !new_key)
       g.remark({.where = shown(g, n),
                 .what = "not joined with " + shown(g, first->second),
-                .why = "it reads what an optimizer leaves"});
+                .why = "it depends on another optimizer"});
     else if (new_key && !new_op)
       g.remark({.where = shown(g, n),
                 .what = "not joined with " + shown(g, other->second),
@@ -87,7 +88,7 @@ std::vector<Group> find_groups(Graph& g, const Precedence& order) {
 /// before something it must stand behind is kept back and put in as soon as that has come.
 class Joiner {
  public:
-  Joiner(Graph& g, const Precedence& order, std::vector<Group> groups)
+  Joiner(Graph& g, const Dependencies& order, std::vector<Group> groups)
       : graph_(g),
         order_(order),
         groups_(std::move(groups)),
@@ -105,7 +106,7 @@ class Joiner {
   void run() {
     for (NodeId n : order_.nodes()) {
       NodeId unit = unit_[n.index], following = graph_.following(n);
-      for (NodeId before : order_.before(n)) wait_for(unit, before);
+      order_.for_each_before(n, [&](NodeId before) { wait_for(unit, before); });
       --missing_[unit.index];
       if (missing_[unit.index] != 0) continue;
       ready_.push(order_.position(unit));
@@ -154,7 +155,7 @@ class Joiner {
   }
 
   Graph& graph_;
-  const Precedence& order_;
+  const Dependencies& order_;
   std::vector<Group> groups_;
   std::vector<NodeId> unit_;            // by node: itself, or the last of its group
   std::vector<std::uint32_t> missing_;  // by unit: members not seen, and units that must come first
@@ -168,7 +169,7 @@ class Joiner {
 }  // namespace
 
 void fuse_optimizer(Graph& g, const NoOptions&) {
-  const Precedence order(g);
+  const Dependencies order(g, Holds::strict);
   std::vector<Group> groups = find_groups(g, order);
   std::erase_if(groups, [](const Group& group) { return group.size() < 2; });
   if (!groups.empty()) Joiner(g, order, std::move(groups)).run();

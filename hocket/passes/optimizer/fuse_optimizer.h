@@ -5,14 +5,19 @@
 
 namespace hocket {
 
-/// Optimizers of a few small tensors each cost more in calls than in arithmetic, and a step that
-/// was traced with one node per group of parameters hides that they are alike. Joins the optimizer
-/// nodes that have the same op, attributes, operands beside their lists, delay and stage. The
-/// joined node stands where the last of them stood, and what reads results of the others moves
-/// behind it; no other node moves. No parameter sees another one's tensors, so that no bit changes.
+/// Joins optimizers with equal hyper-parameters. Optimizers of a few small tensors cost more in
+/// calls than in arithmetic, and a step traced with one node per group of parameters has many.
 ///
-/// Nodes are joined only when equally many optimizers lie on the longest way to each of them. Then
-/// none depends on another one, and no two joined nodes on each other. O(nodes + operands), and a
+///     %u1 = sgd(lr, [%p1], [%g1])         %u1, %u2 = sgd(lr, [%p1, %p2], [%g1, %g2])
+///     %u2 = sgd(lr, [%p2], [%g2])    ->
+///
+/// Joined are nodes that have the same op, attributes, operands beside their lists, delay and
+/// stage. The joined node takes the place of the last of them, and readers of the others' results
+/// move behind it; no other node moves. Updates of different parameters are independent, so that no
+/// bit changes.
+///
+/// Nodes are joined only if the longest paths to them go through equally many optimizers. Then none
+/// depends on another, and no two joined nodes depend on each other. O(nodes + operands), and a
 /// logarithm for nodes that move.
 void fuse_optimizer(Graph& g, const NoOptions& options);
 

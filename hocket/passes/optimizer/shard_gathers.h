@@ -9,9 +9,10 @@
 
 namespace hocket {
 
-/// Collects the new pieces of parameters in the order they are made. Those whose gradients came in
-/// one bucket are gathered by one all-gather, which starts when the last of them is there, or when
-/// one of them is read. Waits stand before the first reader, else at the end.
+/// Collects the new pieces of parameters in the order in which they are made. Pieces whose
+/// gradients came in one bucket are gathered by one all-gather. It starts when the last of them is
+/// made, or earlier when one of them is read. Waits stand in front of the first reader, else at the
+/// end.
 class ShardGathers {
  public:
   ShardGathers(Graph& g, const ShardPlan& plan);

@@ -4,17 +4,24 @@
 
 namespace hocket {
 
-/// With data parallelism every rank does the whole update of every parameter and keeps all of the
-/// optimizer's state. Instead, each rank can get the sum of its piece of a gradient (a
-/// reduce-scatter), update its piece of the parameter with its piece of the state, and give the new
-/// piece to all (an all-gather): as many bytes travel as in the all-reduce, and work and state are
-/// divided by the ranks. Pieces are flat and padded with zeros to equal lengths; parameters stay
-/// whole in their carry; state turns into `shard(...)` inputs, single numbers such as steps stay.
+/// Divides optimizer work and state among the ranks of a data-parallel group. Before, every rank
+/// updates every parameter and keeps all state of the optimizer. After, each rank updates its piece
+/// of every parameter, and the pieces are gathered:
 ///
-/// No bit changes: a sum runs over ranks in the same order for every element, and everything on the
-/// way to the new value is by element (plan_shards says what is, and what else is refused). Members
-/// of a bucket stay together, also in the gather, unless a new parameter is read before the last of
-/// them is made. O(nodes + uses) for each group with all-reduces.
+///     %h = all_reduce(%g)                %h  = reduce_scatter(%g)       sum of this rank's piece
+///     %r = wait(%h)                      %r  = wait(%h)
+///     %p1, %m1 = sgd(%p, %r, %m)   ->    %q1, %m1 = sgd(shard(%p), %r, %m)
+///                                        %k  = all_gather(%q1)          new parameter, whole
+///                                        %p1 = wait(%k)
+///
+/// As many bytes are sent as by the all-reduce. Pieces are flat and padded with zeros to equal
+/// lengths. Parameters stay whole between iterations; optimizer state becomes `shard(...)` inputs;
+/// single numbers such as step counts stay.
+///
+/// No bit changes: a sum runs over the ranks in the same order for every element, and all nodes on
+/// the way to the new value work by element (plan_shards says which nodes do, and what else is
+/// refused). Members of a bucket stay together, also in the gather, unless a new parameter is read
+/// before the last of them is made. O(nodes + uses) for each group with all-reduces.
 void shard_optimizer(Graph& g);
 
 }  // namespace hocket

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
+#include "hocket/base/disjoint_sets.h"
 #include "hocket/base/text.h"
+#include "hocket/iter/replaced_states.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/analysis/own_groups.h"
-#include "hocket/passes/analysis/replaced_states.h"
 #include "hocket/passes/analysis/uniform_values.h"
 #include "hocket/passes/framework/node_names.h"
 #include "hocket/passes/optimizer/element_rows.h"
@@ -17,23 +17,16 @@
 namespace hocket {
 namespace {
 
-/// Sets of values that stand or fall together.
-class Parties {
+/// Equivalence classes of values: all of a class become pieces, or none.
+class Classes {
  public:
-  explicit Parties(std::size_t count) : parent_(count), updates_(count) {
-    std::iota(parent_.begin(), parent_.end(), 0U);
-  }
+  explicit Classes(std::size_t count) : sets_(count), updates_(count) {}
 
-  std::uint32_t find(Value v) {
-    std::uint32_t at = v.index;
-    while (parent_[at] != at) at = parent_[at] = parent_[parent_[at]];
-    return at;
-  }
   void join(Value a, Value b) {
     std::uint32_t x = find(a), y = find(b);
     if (x == y) return;
     if (y < x) std::swap(x, y);  // the earlier one stands for both, and its reason comes first
-    parent_[y] = x;
+    sets_.join(x, y);
     updates_[x] = updates_[x] || updates_[y];
     if (auto it = reasons_.find(y); it != reasons_.end()) {
       reasons_.emplace(x, it->second);
@@ -51,9 +44,11 @@ class Parties {
   bool refused(Value v) { return reasons_.contains(find(v)); }
 
  private:
-  std::vector<std::uint32_t> parent_;
+  std::uint32_t find(Value v) const { return sets_.find(v.index); }
+
+  DisjointSets sets_;
   std::vector<bool> updates_;
-  std::map<std::uint32_t, std::string> reasons_;  // by who stands for the others
+  std::map<std::uint32_t, std::string> reasons_;  // by the value that stands for its class
 };
 
 class ShardPlanner {
@@ -63,7 +58,7 @@ class ShardPlanner {
         plan_{.group = group},
         uniform_(uniform_values(g, group)),
         replaced_(g),
-        parties_(g.value_bound()),
+        classes_(g.value_bound()),
         reached_(g.value_bound()),
         output_(g.value_bound()),
         parameter_(g.value_bound()) {
@@ -80,7 +75,7 @@ class ShardPlanner {
     while (!queue_.empty()) {
       Value v = queue_.back();
       queue_.pop_back();
-      if (!parties_.refused(v)) follow(v);
+      if (!classes_.refused(v)) follow(v);
     }
     settle();
     pull();
@@ -114,17 +109,17 @@ class ShardPlanner {
       for (Value v : g_.results(n)) {
         if (g_.uses(v).empty()) continue;
         reached_[v.index] = true;
-        if (!why.empty()) parties_.refuse(v, why);
+        if (!why.empty()) classes_.refuse(v, why);
         if (why.empty()) queue_.push_back(v);
       }
     }
     return reduces;
   }
 
-  void refuse(Value v, std::string why) { parties_.refuse(v, std::move(why)); }
+  void refuse(Value v, std::string why) { classes_.refuse(v, std::move(why)); }
 
   void enter(Value v, Value with) {
-    parties_.join(v, with);
+    classes_.join(v, with);
     if (reached_[v.index]) return;
     reached_[v.index] = true;
     queue_.push_back(v);
@@ -175,7 +170,7 @@ class ShardPlanner {
 
   void check_state(Value v) {
     const Input& in = g_.input(v);
-    parties_.note_update(v);
+    classes_.note_update(v);
     if (in.shard) refuse(v, shown(g_, v) + " is a shard already");
     require_uniform(v, v);
   }
@@ -187,7 +182,7 @@ class ShardPlanner {
       if (in.kind == StateKind::optimizer)
         enter(in.value, v);
       else if (in.kind == StateKind::parameter && parameter_[v.index])
-        parties_.note_update(v);
+        classes_.note_update(v);
       else
         refuse(v, fmt::format("{} becomes {}, which is no optimizer state", shown(g_, v),
                               shown(g_, in.value)));
@@ -200,7 +195,7 @@ class ShardPlanner {
     plan_.sharded.resize(g_.value_bound());
     plan_.gathered.resize(g_.value_bound());
     for (std::uint32_t i = 1; i < g_.value_bound(); ++i) {
-      if (!reached_[i] || !parties_.reason({i}).empty()) continue;
+      if (!reached_[i] || !classes_.reason({i}).empty()) continue;
       plan_.sharded[i] = true;
       plan_.gathered[i] = parameter_[i];
     }
@@ -229,7 +224,7 @@ class ShardPlanner {
       std::size_t count = 0;
       for (Value v : g_.results(n)) {
         if (!reached_[v.index]) continue;
-        std::string why = parties_.reason(v);
+        std::string why = classes_.reason(v);
         if (why.empty())
           ++count;
         else
@@ -286,7 +281,7 @@ class ShardPlanner {
   ShardPlan plan_;
   std::vector<bool> uniform_;
   ReplacedStates replaced_;
-  Parties parties_;
+  Classes classes_;
   std::vector<bool> reached_, output_;
   std::vector<bool> parameter_;  // by value: it becomes one
   std::vector<Value> queue_;

@@ -19,12 +19,12 @@ struct ShardPlan {
   std::vector<Value> equal;     ///< other state that pieces come from, which must start equal
 };
 
-/// Follows what the all-reduces of the group bring, by element, to the next values of parameters
-/// and optimizer state. Everything on the way has to be on pieces, or nothing: tensors that are
-/// computed from each other stand or fall together, and what falls leaves a remark with the reason.
+/// Follows the results of the group's all-reduces, element by element, to the next values of
+/// parameters and optimizer state. Tensors that are computed from each other form an equivalence
+/// class: all of them become pieces, or none. A class that cannot leaves a remark with the reason.
 ///
-/// Ranks must agree on all that a piece is computed from, since each rank's result will stand for
-/// all of them: see uniform_values. O(nodes + uses).
+/// Each rank's piece will be used by all ranks. So ranks must hold equal values of all that a piece
+/// is computed from: see uniform_values. O(nodes + uses).
 ShardPlan plan_shards(Graph& g, const std::string& group);
 
 }  // namespace hocket

@@ -112,12 +112,12 @@ std::vector<Split> split_by_bucket(const Graph& g) {
     if (parts.size() > 1) {
       Split& split = splits.emplace_back(Split{n});
       for (auto& part : parts) split.parts.push_back(std::move(part.second));
-      split.why = "one for each collective that its gradients come from";
-      if (!parts[0].first) split.why += ", and one for those from none";
+      split.why = "one for each collective that reduces its gradients";
+      if (!parts[0].first) split.why += ", and one for gradients that none reduces";
     } else if (parameter_count(g[n]) > 1) {
       splits.push_back({.optimizer = n,
-                        .why = parts[0].first ? "its gradients come from one collective"
-                                              : "its gradients come from no collective"});
+                        .why = parts[0].first ? "one collective reduces all its gradients"
+                                              : "no collective reduces its gradients"});
     }
   }
   return splits;

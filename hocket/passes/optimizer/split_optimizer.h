@@ -11,17 +11,24 @@ struct SplitOptimizer {
   std::string gradients = "none";  ///< `%a+%b`: cut these off, whatever `by` says
 };
 
-/// One optimizer node for all parameters waits for the last gradient. Cut into one node per bucket,
-/// each starts when its own gradients have come, and can be moved on its own, into the next
-/// iteration as well. No parameter sees another one's tensors, so that no bit changes; steps are
-/// operands like all state, so that each part counts as the whole did.
+/// Cuts an optimizer by bucket. One node for all parameters has to wait for the last gradient; cut
+/// into one node per bucket, each starts when its own gradients have arrived, and can be moved on
+/// its own, also into the next iteration.
 ///
-/// A gradient comes from the collective that is found by going back through elementwise nodes and
-/// nodes that move data to a wait; of several the one that was started last. The parts take the
-/// place of the whole in the order of their collectives. Those without one are one part more, in
+///     %r1, %r2 = wait(%h1, %h2)                     %r1, %r2 = wait(%h1, %h2)
+///     %r3 = wait(%h3)                          ->   %u1, %u2 = sgd(lr, [%p1, %p2], [%r1, %r2])
+///     %u1, %u2, %u3 =                               %r3 = wait(%h3)
+///       sgd(lr, [%p1, %p2, %p3], [%r1, %r2, %r3])   %u3 = sgd(lr, [%p3], [%r3])
+///
+/// Updates of different parameters are independent, so that no bit changes. Step counts are
+/// operands like all state, and each part counts as the whole did.
+///
+/// The collective of a gradient is found by going back through elementwise nodes and nodes that
+/// move data to a wait; of several, the one started last counts. The parts take the place of the
+/// whole, in the order of their collectives. Gradients without a collective form one more part, in
 /// front, since it need not wait. With `gradients` the named ones are cut off and stand behind the
-/// rest; Error when they are none, or one is a gradient in no graph, or no rest is left anywhere.
-/// O(nodes + operands).
+/// rest. Error when a name is a gradient in no graph, when none is named, or when no rest is left
+/// anywhere. O(nodes + operands).
 void split_optimizer(Program& program, const SplitOptimizer& options);
 
 }  // namespace hocket

@@ -1,11 +1,11 @@
-#include "hocket/passes/loop/gradient_shares.h"
+#include "hocket/passes/loop/update_slices.h"
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-#include <unordered_map>
 
+#include "hocket/base/disjoint_sets.h"
 #include "hocket/iter/lags.h"
+#include "hocket/iter/replaced_states.h"
 #include "hocket/passes/analysis/dataflow.h"
 #include "hocket/passes/optimizer/optimizer_lists.h"
 
@@ -16,32 +16,31 @@ namespace {
 using Origin = std::uint32_t;
 
 /// For every value the collective that it depends on. Where several meet, they are joined.
-class ShareOrigins {
+class SliceOrigins {
  public:
-  ShareOrigins(const Graph& g, std::span<const NodeId> collectives, ShareFrom from)
+  SliceOrigins(const Graph& g, std::span<const NodeId> collectives, SliceFrom from)
       : g_(g),
         seed_(g.node_bound()),
         origin_(g.value_bound()),
         mixed_(g.value_bound()),
         joined_(collectives.size() + 1),
         numbers_(collectives.size() + 1) {
-    std::iota(joined_.begin(), joined_.end(), 0);
     for (Origin i = 0; i < collectives.size(); ++i) seed_[collectives[i].index] = i + 1;
     for (NodeId n : g.nodes()) follow(n, from);
   }
 
-  Origin operator[](Value v) const { return root(origin_[v.index]); }
+  Origin operator[](Value v) const { return joined_.find(origin_[v.index]); }
   Origin of(NodeId n) const { return g_[n].result_count > 0 ? (*this)[g_.result(n)] : 0; }
   /// The set that a collective was joined to.
-  Origin set_of(Origin collective) const { return root(collective); }
+  Origin set_of(Origin collective) const { return joined_.find(collective); }
   /// A number in which this collective meets others, none when there is none.
   Value number(Origin collective) const { return numbers_[collective]; }
 
  private:
-  void follow(NodeId n, ShareFrom from) {
+  void follow(NodeId n, SliceFrom from) {
     const Node& node = g_[n];
     Origin seed = seed_[node.op->is_wait ? g_.node(node.inputs[0]).index : n.index];
-    bool begins = seed != 0 && node.op->is_wait == (from == ShareFrom::wait);
+    bool begins = seed != 0 && node.op->is_wait == (from == SliceFrom::wait);
     if (begins)
       begin(node, seed);
     else if (node.op->is_optimizer && parameter_count(node) > 0)
@@ -53,7 +52,7 @@ class ShareOrigins {
   /// A collective in a row with others is joined with those before it.
   void begin(const Node& node, Origin seed) {
     for (Value v : node.inputs)
-      if (origin_[v.index] != 0) join(seed, origin_[v.index]);
+      if (origin_[v.index] != 0) joined_.join(seed, origin_[v.index]);
     for (std::uint32_t i = 0; i < node.result_count; ++i) origin_[node.first_result + i] = seed;
   }
 
@@ -82,7 +81,11 @@ class ShareOrigins {
     for (Value v : read) {
       Origin other = origin_[v.index];
       mixed = mixed || mixed_[v.index] || (origin != 0 && other != 0 && origin != other);
-      if (other != 0) origin = origin == 0 ? other : join(origin, other);
+      if (other == 0) continue;
+      if (origin != 0)
+        joined_.join(origin, other);
+      else
+        origin = other;
     }
     if (origin == 0) return;
     for (std::uint32_t i = first; i < node.result_count; i += step) {
@@ -93,36 +96,26 @@ class ShareOrigins {
     }
   }
 
-  Origin root(Origin i) const {
-    while (joined_[i] != i) i = joined_[i] = joined_[joined_[i]];
-    return i;
-  }
-  Origin join(Origin a, Origin b) {
-    joined_[root(b)] = root(a);
-    return a;
-  }
-
   const Graph& g_;
-  std::vector<Origin> seed_;            // by node: the number of a collective
-  std::vector<Origin> origin_;          // by value: one that it depends on
-  std::vector<bool> mixed_;             // by value: on several
-  mutable std::vector<Origin> joined_;  // by origin: a forest of joined sets
-  std::vector<Value> numbers_;          // by origin
+  std::vector<Origin> seed_;    // by node: the number of a collective
+  std::vector<Origin> origin_;  // by value: one that it depends on
+  std::vector<bool> mixed_;     // by value: on several
+  DisjointSets joined_;         // of origins
+  std::vector<Value> numbers_;  // by origin
 };
 
-/// Who belongs to which share: what depends on it, and then what serves it alone.
+/// Who belongs to which slice: what depends on it, and then what serves it alone.
 class Members {
  public:
-  Members(const Graph& g, const ShareOrigins& origins)
+  Members(const Graph& g, const SliceOrigins& origins)
       : g_(g),
         lags_(g),
+        replaced_(g),
         member_(g.node_bound()),
         serves_(g.node_bound()),
         returned_(g.value_bound()) {
     for (NodeId n : g.nodes()) member_[n.index] = origins.of(n);
     for (const Output& o : g.outputs()) returned_[o.value.index] = true;
-    for (const Input& in : g.inputs())
-      if (in.state && g.next(in.value)) states_.emplace(g.next(in.value), in.value);
     for (NodeId n : reversed(g.nodes())) join_readers(n);
     for (NodeId n : g.nodes())
       if (serves_[n.index] && !fits(n)) leave(n);
@@ -130,23 +123,23 @@ class Members {
   Origin operator[](NodeId n) const { return member_[n.index]; }
 
  private:
-  /// A node all of whose readers are of one share serves it, until something is found against it.
+  /// A node all of whose readers are of one slice serves it, until something is found against it.
   void join_readers(NodeId n) {
     const Op& op = *g_[n].op;
     if (member_[n.index] != 0 || op.is_collective || op.is_wait || op.effect || lags_.timeless(n))
       return;
-    Origin share = 0;
+    Origin slice = 0;
     for (Value v : g_.results(n)) {
       if (returned_[v.index]) return;
       for (Use use : g_.uses(v)) {
         if (use.node == g_.return_node()) continue;
         Origin reader = member_[use.node.index];
-        if (reader == 0 || (share != 0 && reader != share)) return;
-        share = reader;
+        if (reader == 0 || (slice != 0 && reader != slice)) return;
+        slice = reader;
       }
     }
-    member_[n.index] = share;
-    serves_[n.index] = share != 0;
+    member_[n.index] = slice;
+    serves_[n.index] = slice != 0;
   }
 
   /// Whether everything that a node reads is there in the next iteration as well.
@@ -177,60 +170,61 @@ class Members {
       for (Value v : g_[n].inputs) drop(g_.node(v));
       for (Value v : g_.results(n)) {
         drop_readers(v);
-        auto [from, to] = states_.equal_range(v);
-        for (auto it = from; it != to; ++it) drop_readers(it->second);
+        for (Value s = replaced_.first(v); s; s = replaced_.another(s)) drop_readers(s);
       }
     }
   }
 
   const Graph& g_;
   Lags lags_;
-  std::vector<Origin> member_;                    // by node
-  std::vector<bool> serves_;                      // by node: depends on no collective itself
-  std::vector<bool> returned_;                    // by value
-  std::unordered_multimap<Value, Value> states_;  // by next value
+  ReplacedStates replaced_;
+  std::vector<Origin> member_;  // by node
+  std::vector<bool> serves_;    // by node: depends on no collective itself
+  std::vector<bool> returned_;  // by value
 };
 
 }  // namespace
 
-std::vector<Share> find_shares(const Graph& g, std::span<const NodeId> collectives,
-                               ShareFrom from) {
-  const ShareOrigins origins(g, collectives, from);
+std::vector<UpdateSlice> find_slices(const Graph& g, std::span<const NodeId> collectives,
+                                     SliceFrom from) {
+  const SliceOrigins origins(g, collectives, from);
   const Members members(g, origins);
-  std::vector<Share> shares(collectives.size() + 1);  // by set; those of none are dropped
+  std::vector<UpdateSlice> slices(collectives.size() + 1);  // by set; those of none are dropped
   for (Origin i = 1; i <= collectives.size(); ++i) {
-    Share& share = shares[origins.set_of(i)];
-    share.collectives.push_back(collectives[i - 1]);
-    if (!share.number) share.number = origins.number(i);
+    UpdateSlice& slice = slices[origins.set_of(i)];
+    slice.collectives.push_back(collectives[i - 1]);
+    if (!slice.number) slice.number = origins.number(i);
   }
-  for (NodeId n : g.nodes()) shares[members[n]].nodes.push_back(n);
+  for (NodeId n : g.nodes()) slices[members[n]].nodes.push_back(n);
   for (const Input& in : g.inputs()) {
     NodeId maker = maker_of_next(g, in.value);
     if (!maker || members[maker] == 0) continue;
-    Share& share = shares[members[maker]];
-    share.states.push_back(in.value);
-    share.updates =
-        share.updates || in.kind == StateKind::parameter || in.kind == StateKind::optimizer;
+    UpdateSlice& slice = slices[members[maker]];
+    slice.states.push_back(in.value);
+    slice.updates =
+        slice.updates || in.kind == StateKind::parameter || in.kind == StateKind::optimizer;
   }
   std::vector<Output> outputs = g.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Output& o = outputs[i];
-    Share& share = shares[members[g.node(o.value)]];
-    if (share.returned) continue;
-    share.returned = o.value;
-    share.output =
+    UpdateSlice& slice = slices[members[g.node(o.value)]];
+    if (slice.returned) continue;
+    slice.returned = o.value;
+    slice.output =
         o.name.empty() ? fmt::format("output {}", i) : fmt::format("output '{}'", o.name);
   }
-  shares[0].collectives.clear();
-  std::erase_if(shares, [](const Share& s) { return s.collectives.empty() || s.nodes.empty(); });
-  auto last = [&](const Share& s) { return s.collectives.back(); };
-  std::ranges::sort(shares,
-                    [&](const Share& a, const Share& b) { return g.before(last(a), last(b)); });
-  return shares;
+  slices[0].collectives.clear();
+  std::erase_if(slices,
+                [](const UpdateSlice& s) { return s.collectives.empty() || s.nodes.empty(); });
+  auto last = [&](const UpdateSlice& s) { return s.collectives.back(); };
+  std::ranges::sort(slices, [&](const UpdateSlice& a, const UpdateSlice& b) {
+    return g.before(last(a), last(b));
+  });
+  return slices;
 }
 
-void cut_optimizers(Graph& g, std::span<const NodeId> collectives, ShareFrom from) {
-  const ShareOrigins origins(g, collectives, from);
+void cut_optimizers(Graph& g, std::span<const NodeId> collectives, SliceFrom from) {
+  const SliceOrigins origins(g, collectives, from);
   std::vector<NodeId> optimizers;
   for (NodeId n : std::as_const(g).nodes())
     if (g[n].op->is_optimizer && parameter_count(g[n]) > 1) optimizers.push_back(n);
