@@ -43,7 +43,7 @@ class Placing {
                                      starts ? "started, and waited for," : "waited for",
                                      shown(g_, places_[i])),
                  .why = starts ? "what other transfers update is needed earlier"
-                                : "the transfer overlaps with the next iteration"});
+                               : "the transfer overlaps with the next iteration"});
     }
   }
 
@@ -56,7 +56,8 @@ class Placing {
       if (slice_[n.index] == none) slice_[n.index] = slice_[g_.node(v).index];
     std::size_t slice = slice_[n.index];
     if (slice == none)
-      internal_fail("cross-iteration: {} has a delay and belongs to no update slice", g_.describe(n));
+      internal_fail("cross-iteration: {} has a delay and belongs to no update slice",
+                    g_.describe(n));
     nodes_[slice].push_back(n);
     order_.for_each_behind(n, [&](NodeId behind) {
       if (g_[behind].delay == 0) bound(slice, behind);
@@ -94,7 +95,8 @@ void delay_slices(const SlicedGraph& sliced) {
     const UpdateSlice& slice = sliced.slices[i];
     if (!sliced.moves(i)) continue;
     nodes.insert(nodes.end(), slice.nodes.begin(), slice.nodes.end());
-    if (sliced.delays[i] == Delay::start) starts.emplace_back(sliced.needed[i], slice.collectives[0]);
+    if (sliced.delays[i] == Delay::start)
+      starts.emplace_back(sliced.needed[i], slice.collectives[0]);
   }
   if (nodes.empty()) return;
   for (auto [needed, n] : starts) nodes.push_back(n);
