@@ -92,8 +92,8 @@ struct Op {
 
   bool is_collective = false;    ///< its results are pending until a wait: all but a barrier
   bool is_wait = false;          ///< reads pending values
-  bool effect = false;           ///< never removed, merged or left out
-  bool ordered = false;          ///< an identity that may not be folded or merged (`after`)
+  bool effect = false;       ///< never removed, merged or left out
+  bool ordered = false;      ///< an identity that may not be folded or merged (`after`)
   bool typed_by_result = false;  ///< the written result type is part of the meaning
   bool depends_on_rank = false;  ///< its value differs between ranks with equal operands
   bool has_region = false;       ///< carries a graph of its own (`call`)

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "hocket/ir/meetings.h"
+#include "hocket/ir/collective_matching.h"
 #include "hocket/passes/analysis/own_groups.h"
 
 namespace hocket {

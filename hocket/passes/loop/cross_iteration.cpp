@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "hocket/base/error.h"
-#include "hocket/ir/meetings.h"
+#include "hocket/ir/collective_matching.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/place.h"
 #include "hocket/iter/rotate.h"
@@ -53,11 +53,12 @@ std::vector<NodeId> find_candidates(Graph& g) {
     if (!next)
       found.push_back(n);
     else
-      g.remark({.where = shown(g, n),
-                .what = std::string(stays),
-                .why = fmt::format("{} depends on it, {}", shown(g, next),
-                                   g[next].op->effect ? "which is an effect"
-                                                      : "and only the last in a row can move")});
+      g.remark(
+          {.where = shown(g, n),
+           .what = std::string(stays),
+           .why = fmt::format("{} depends on it, {}", shown(g, next),
+                              g[next].op->effect ? "which is an effect"
+                                                     : "and only the last in a row can move")});
   }
   return found;
 }
@@ -216,18 +217,18 @@ struct Shared {
   bool moves() const { return share && plan->moves(*share); }
 };
 
-/// By meeting of several graphs.
+/// For each match between several graphs.
 std::vector<std::vector<Shared>> find_shared(const Program& program, std::vector<Plan>& plans) {
   std::vector<std::unordered_map<NodeId, std::size_t>> share_of(plans.size());
   for (std::size_t p = 0; p < plans.size(); ++p)
     for (std::size_t i = 0; i < plans[p].shares.size(); ++i)
       for (NodeId n : plans[p].shares[i].collectives) share_of[p].emplace(n, i);
   std::vector<std::vector<Shared>> all;
-  const Meetings meetings(program);
-  for (const auto& parts : meetings.parts()) {
+  const CollectiveMatching matching(program);
+  for (const auto& parts : matching.by_match()) {
     if (parts.size() < 2) continue;
     auto& list = all.emplace_back();
-    for (const Call* c : parts) {
+    for (const CallSite* c : parts) {
       list.push_back({&plans[c->graph], c->node});
       auto found = share_of[c->graph].find(c->node);
       if (found != share_of[c->graph].end()) list.back().share = found->second;
@@ -240,10 +241,10 @@ std::vector<std::vector<Shared>> find_shared(const Program& program, std::vector
 /// round but the last takes back a share; hardly ever are there more than two.
 void agree(const Program& program, std::vector<Plan>& plans) {
   if (plans.size() < 2) return;
-  std::vector<std::vector<Shared>> meetings = find_shared(program, plans);
+  std::vector<std::vector<Shared>> shared = find_shared(program, plans);
   for (bool changed = true; changed;) {
     changed = false;
-    for (const auto& parts : meetings) {
+    for (const auto& parts : shared) {
       if (std::ranges::all_of(parts, &Shared::moves)) continue;
       for (const Shared& s : parts) {
         if (!s.moves()) continue;

@@ -9,7 +9,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
-#include "hocket/ir/meetings.h"
+#include "hocket/ir/collective_matching.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/place.h"
 #include "hocket/iter/rotate.h"
@@ -55,13 +55,13 @@ std::vector<std::vector<NodeId>> find_collectives(const Program& program, std::s
       refuse(program, "option 'move': there is no collective", trim(name),
              [](const Graph& g, NodeId n) { return g[n].op->is_collective; });
   }
-  const Meetings meetings(program);
-  std::vector<bool> moves(meetings.count);
-  for (const Call& c : meetings.calls)
-    if (named[c.graph].contains(c.node)) moves[c.meeting] = true;
+  const CollectiveMatching matching(program);
+  std::vector<bool> moves(matching.count);
+  for (const CallSite& c : matching.calls)
+    if (named[c.graph].contains(c.node)) moves[c.match] = true;
   std::vector<std::vector<NodeId>> lists(program.graphs.size());
-  for (const Call& c : meetings.calls)
-    if (moves[c.meeting]) lists[c.graph].push_back(c.node);
+  for (const CallSite& c : matching.calls)
+    if (moves[c.match]) lists[c.graph].push_back(c.node);
   return lists;
 }
 
@@ -104,12 +104,12 @@ void move_to_front(Graph& g) {
 /// stays keep their orders, and no rank does the one while another one waits in the other.
 void keep_order(Program& program, bool was_in_order, bool may_place,
                 const std::vector<std::vector<NodeId>>& collectives) {
-  auto found = find_contradiction(Meetings(program));
+  auto found = find_order_conflict(CollectiveMatching(program));
   if (!found) return;
   if (may_place) {
     for (std::size_t i = 0; i < collectives.size(); ++i)
       if (!collectives[i].empty()) move_to_front(program.graphs[i]);
-    if (was_in_order && find_contradiction(Meetings(program)))
+    if (was_in_order && find_order_conflict(CollectiveMatching(program)))
       internal_fail("cross-iteration: moved to the front, {} lost its order",
                     program.graphs[0].name());
     return;
@@ -137,7 +137,7 @@ void move_collectives(Program& program, std::string_view names, std::string_view
                : "option 'before': no graph where something moves has a node",
            before, [&](const Graph& g, NodeId) { return moves(g); });
   bool several = program.graphs.size() > 1;
-  bool in_order = !several || !find_contradiction(Meetings(program));
+  bool in_order = !several || !find_order_conflict(CollectiveMatching(program));
   for (std::size_t i = 0; i < collectives.size(); ++i) {
     Graph& g = program.graphs[i];
     if (collectives[i].empty()) continue;
