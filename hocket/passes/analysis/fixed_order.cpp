@@ -39,7 +39,7 @@ std::vector<NodeEdge> fixed_order(const Graph& g) {
       if (for_seen) edges.push_back({last, n});
     }
     if (!has_channel(node)) continue;
-    if (node.op->effect || !own.owns(node)) {
+    if (node.op->has_effect || !own.owns(node)) {
       if (last) edges.push_back({last, n});
       last = n;
       seen[n.index] = true;

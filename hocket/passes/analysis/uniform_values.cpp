@@ -89,7 +89,7 @@ class Uniformity {
 
  private:
   bool makes_differences(const Node& node) {
-    if (node.op->effect || node.op->has_region) return true;
+    if (node.op->has_effect || node.op->has_region) return true;
     if (!node.op->is_collective && !node.op->depends_on_rank) return false;
     Relation r = relation_(node.attr<std::string>("group"));
     if (r == Relation::covers) return !same_on_all(node);
@@ -127,7 +127,7 @@ class Uniformity {
     } else if (auto at = list_position(node, use.operand)) {
       for (std::uint32_t i = *at; i < node.result_count; i += list_length(node))
         differs(g_.result(use.node, i));
-    } else if (!node.op->ordered || use.operand == 0) {
+    } else if (!node.op->is_ordering || use.operand == 0) {
       // Without lists all results differ together, so that one tells about all.
       if (has_lists(node) || (node.result_count > 0 && uniform_[node.first_result]))
         all_differ(use.node);
@@ -185,7 +185,7 @@ class WayBack {
         reach(node.inputs[result]);
     } else if (node.op->is_wait) {
       reach(node.inputs[result]);
-    } else if (node.op->ordered) {
+    } else if (node.op->is_ordering) {
       reach(node.inputs[0]);
     } else if (has_lists(node)) {
       ElementRow row = element_row(g_, n, result % list_length(node));

@@ -15,7 +15,7 @@ class Judge {
 
   bool dead(NodeId n) {
     const Node& node = graph_[n];
-    if (graph_.used(n) || node.op->effect || (options_.keep && options_.keep(graph_, n)))
+    if (graph_.used(n) || node.op->has_effect || (options_.keep && options_.keep(graph_, n)))
       return false;
     if (node.op->is_collective) return own_.owns(node);
     if (node.op->is_wait) return !holds_others(node);

@@ -39,7 +39,7 @@ std::string kind_of(const Graph& g, NodeId n) {
 std::string refusal(const Graph& g, NodeId n, OwnGroups& own, const std::vector<bool>& gradients) {
   const Node& node = g[n];
   if (!own.owns(node)) return "ranks that run another graph take part";
-  if (node.op->effect) return fmt::format("a {} has one partner", node.op->name);
+  if (node.op->has_effect) return fmt::format("a {} has one partner", node.op->name);
   for (Value v : node.inputs)
     if (g.type(v).dtype != g.type(node.inputs[0]).dtype)
       return fmt::format("{} and {} have different dtypes", shown(g, node.inputs[0]), shown(g, v));

@@ -37,8 +37,8 @@ std::vector<NodeId> find_later_starts(const Graph& g) {
       for (Use use : g.uses(v)) {
         if (use.node == g.return_node()) continue;
         const Op& op = *g[use.node].op;
-        NodeId found = op.is_collective || op.effect ? use.node : later[use.node.index];
-        if (found && !(later[n.index] && g[later[n.index]].op->effect)) later[n.index] = found;
+        NodeId found = op.is_collective || op.has_effect ? use.node : later[use.node.index];
+        if (found && !(later[n.index] && g[later[n.index]].op->has_effect)) later[n.index] = found;
       }
   return later;
 }
@@ -57,7 +57,7 @@ std::vector<NodeId> find_candidates(Graph& g) {
           {.where = shown(g, n),
            .what = std::string(stays),
            .why = fmt::format("{} depends on it, {}", shown(g, next),
-                              g[next].op->effect ? "which is an effect"
+                              g[next].op->has_effect ? "which is an effect"
                                                      : "and only the last in a row can move")});
   }
   return found;
@@ -115,7 +115,7 @@ BucketPlace place_of(const Graph& g, const Share& s, const Places& at) {
   place.needed = position[s.collectives.front().index];  // there the bytes are used again
   place.update = position[s.nodes.back().index];
   for (NodeId n : s.collectives) place.bytes += link_bytes(g, n);
-  place.startable = s.collectives.size() == 1 && !g[s.collectives[0]].op->effect;
+  place.startable = s.collectives.size() == 1 && !g[s.collectives[0]].op->has_effect;
   for (NodeId n : s.nodes)
     if (g[n].op->is_wait && position[n.index] > place.start)
       place.update = std::min(place.update, position[n.index]);

@@ -133,7 +133,7 @@ class Members {
   /// A node all of whose readers are of one share serves it, until something is found against it.
   void join_readers(NodeId n) {
     const Op& op = *g_[n].op;
-    if (member_[n.index] != 0 || op.is_collective || op.is_wait || op.effect ||
+    if (member_[n.index] != 0 || op.is_collective || op.is_wait || op.has_effect ||
         lags_.timeless(n))
       return;
     Origin share = 0;

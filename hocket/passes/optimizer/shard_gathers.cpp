@@ -25,7 +25,7 @@ void ShardGathers::add(Value old, Value piece, NodeId n) {
 /// Not what works on pieces, nor what only comes behind.
 bool ShardGathers::wants_whole(Use use) const {
   if (use.node == g_.return_node()) return true;
-  if (g_[use.node].op->ordered && use.operand > 0) return false;
+  if (g_[use.node].op->is_ordering && use.operand > 0) return false;
   auto row = row_of(g_, use);
   Value result = row ? g_.result(use.node, *row) : Value{};
   return !row || result.index >= plan_.sharded.size() || !plan_.sharded[result.index];

@@ -37,7 +37,7 @@ class Sharder {
       if (makes_pieces(n)) {
         replace(n);
         old_.push_back(n);
-      } else if (g_[n].op->ordered) {
+      } else if (g_[n].op->is_ordering) {
         follow_tokens(n);
       }
     }
@@ -211,7 +211,7 @@ class Sharder {
     }
     std::vector<Value> operands(node.inputs.begin(), node.inputs.end());
     for (std::uint32_t i : element_row(g_, n, 0).tensors) operands[i] = piece(operands[i], n, n);
-    if (node.op->ordered) use_pieces(operands);
+    if (node.op->is_ordering) use_pieces(operands);
     becomes(v, g_.result(add(n, n, *node.op, operands, node.attributes)));
   }
 

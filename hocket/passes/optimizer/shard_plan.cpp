@@ -145,7 +145,7 @@ class ShardPlanner {
   void follow_use(Value v, Use use) {
     const Node& node = g_[use.node];
     if (node.op->is_wait) return enter(g_.result(use.node, use.operand), v);
-    if (node.op->ordered && use.operand > 0) return;  // comes behind it, and does not read it
+    if (node.op->is_ordering && use.operand > 0) return;  // comes behind it, and does not read it
     auto row = row_of(g_, use);
     if (!row)
       return refuse(

@@ -54,7 +54,7 @@ class BucketOrigins {
       const Node& node = g[n];
       if (node.op->is_wait)
         give(node, g.node(node.inputs[0]));
-      else if (node.op->ordered)
+      else if (node.op->is_ordering)
         give(node, from_[node.inputs[0].index]);
       else if (node.op->body != nullptr || node.op->moves_data)
         give(node, latest(node));
