@@ -101,8 +101,8 @@ std::string ops_document() {
     };
     trait(op->body != nullptr, "elementwise");
     trait(op->is_collective, "a collective: its results are in flight until `wait`");
-    trait(op->effect, "has an effect: never removed or merged");
-    trait(op->ordered, "never folded or merged");
+    trait(op->has_effect, "has an effect: never removed or merged");
+    trait(op->is_ordering, "never folded or merged");
     trait(op->depends_on_rank, "depends on the rank");
     trait(op->has_region, "has a region");
     trait(op->moves_data, "moves elements, keeps their bits");

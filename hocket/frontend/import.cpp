@@ -149,7 +149,7 @@ class Importer {
     const SourceNode& node = source_.nodes[i];
     auto [row, form] = found_[i];
     first_new_ = graph_.value_bound();
-    Call call(*translation_, node, *row);
+    OperatorCall call(*translation_, node, *row);
     Returned returned = row->translate(call);
     SourceValue& value = translation_->values[i];
     switch (form) {
@@ -196,7 +196,7 @@ class Importer {
   }
 
   /// The in-place form of an operator: its results go into its first argument, in that one's dtype.
-  SourceValue write_back(Call& call, Returned& returned) {
+  SourceValue write_back(OperatorCall& call, Returned& returned) {
     std::string_view first = call.row().arguments;
     first = first.substr(0, first.find(' '));
     auto put = [&](TensorId t, Value v) {
@@ -230,7 +230,7 @@ class Importer {
   }
 
   /// The form with `out`: results go there, in its dtype. A tensor is never resized.
-  SourceValue write_out(Call& call, const SourceValue& results) {
+  SourceValue write_out(OperatorCall& call, const SourceValue& results) {
     const Argument* out = call.find("out");
     if (out == nullptr) fail("argument 'out' is missing");
     std::vector<SourceValue> from = results.tensor ? std::vector{results} : results.list;

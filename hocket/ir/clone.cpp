@@ -29,7 +29,7 @@ std::vector<NodeId> clone_nodes(const Graph& from, std::span<const NodeId> nodes
     std::vector<std::string_view> wanted(names.begin(), names.end());
     Attributes attributes = node.attributes;
     int channel =
-        node.op->is_collective || node.op->effect ? node.op->attribute_index("channel") : -1;
+        node.op->is_collective || node.op->has_effect ? node.op->attribute_index("channel") : -1;
     if (channel >= 0)
       attributes = attributes.with(static_cast<std::size_t>(channel), std::int64_t{-1});
     NodeId copy = at.graph->add(at, {.op = node.op,

@@ -250,7 +250,7 @@ void Graph::require_room(At at, const Op& op) const {
 
 /// Collectives meet by channel: a new one gets a number of its own unless it brings one.
 void Graph::claim_channel(Node& node) {
-  if (!node.op->is_collective && !node.op->effect) return;
+  if (!node.op->is_collective && !node.op->has_effect) return;
   int i = node.op->attribute_index("channel");
   if (i < 0) return;
   auto index = static_cast<std::size_t>(i);

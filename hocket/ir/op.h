@@ -92,8 +92,8 @@ struct Op {
 
   bool is_collective = false;    ///< its results are pending until a wait: all but a barrier
   bool is_wait = false;          ///< reads pending values
-  bool effect = false;           ///< never removed, merged or left out
-  bool ordered = false;          ///< an identity that may not be folded or merged (`after`)
+  bool has_effect = false;       ///< never removed, merged or left out
+  bool is_ordering = false;      ///< an identity that may not be folded or merged (`after`)
   bool typed_by_result = false;  ///< the written result type is part of the meaning
   bool depends_on_rank = false;  ///< its value differs between ranks with equal operands
   bool has_region = false;       ///< carries a graph of its own (`call`)
@@ -109,7 +109,7 @@ struct Op {
   double (*flops)(const InferCall&) = nullptr;
 
   /// True when an equal node with equal operands gives the same value, so that one of them will do.
-  bool pure() const { return !effect && !ordered; }
+  bool pure() const { return !has_effect && !is_ordering; }
   /// Index of an attribute in the record, or -1.
   int attribute_index(std::string_view attribute) const;
   /// Several slots of which one is a list: operands are then written `op([%a, %b], %c)`.

@@ -358,7 +358,7 @@ class Parser {
                                       count_of(static_cast<std::int64_t>(types.size()), "result"),
                                       b.graph[n].result_count));
     note(b.places, n, start);
-    if ((op.is_collective || op.effect) && op.attribute_index("channel") >= 0) {
+    if ((op.is_collective || op.has_effect) && op.attribute_index("channel") >= 0) {
       if (has_channel)
         b.highest_channel = std::max(b.highest_channel, b.graph[n].attr<std::int64_t>("channel"));
       else

@@ -249,7 +249,7 @@ std::optional<Violation> repeated_channels(const Graph& g) {
   std::unordered_map<std::int64_t, NodeId, MixedHash> owners;
   for (NodeId n : g.nodes()) {
     const Node& node = g[n];
-    if (!node.op->is_collective && !node.op->effect) continue;
+    if (!node.op->is_collective && !node.op->has_effect) continue;
     if (node.op->attribute_index("channel") < 0) continue;
     auto channel = node.attr<std::int64_t>("channel");
     auto [it, fresh] = owners.emplace(channel, n);
@@ -294,7 +294,7 @@ std::optional<Violation> own_partner(const Graph& g, std::span<const int> ranks)
   std::set<std::pair<std::string_view, std::int64_t>> known;  // group and index
   for (NodeId n : g.nodes()) {
     const Node& node = g[n];
-    if (!node.op->effect || !node.op->is_collective) continue;
+    if (!node.op->has_effect || !node.op->is_collective) continue;
     const auto& group = node.attr<std::string>("group");
     auto peer = node.attr<std::int64_t>(node.op->attribute_index("to") >= 0 ? "to" : "from");
     auto size = g.world().group_size(group);

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "hocket/base/error.h"
-#include "hocket/ir/meetings.h"
+#include "hocket/ir/collective_matching.h"
 #include "hocket/iter/lags.h"
 
 namespace hocket {
@@ -67,13 +67,13 @@ void check_runs(const Graph& body, LoopShape shape) {
 }
 
 /// Ranks with different graphs meet in the same kernel iteration or never.
-void check_meetings(const Program& program) {
-  const Meetings meetings(program);
-  std::vector<const Call*> first(meetings.count);
-  for (const Call& c : meetings.calls) {
-    if (first[c.meeting] == nullptr) first[c.meeting] = &c;
-    const Graph &g = program.graphs[c.graph], &other = program.graphs[first[c.meeting]->graph];
-    NodeId met = first[c.meeting]->node;
+void check_matching(const Program& program) {
+  const CollectiveMatching matching(program);
+  std::vector<const CallSite*> first(matching.count);
+  for (const CallSite& c : matching.calls) {
+    if (first[c.match] == nullptr) first[c.match] = &c;
+    const Graph &g = program.graphs[c.graph], &other = program.graphs[first[c.match]->graph];
+    NodeId met = first[c.match]->node;
     if (g[c.node].delay != other[met].delay)
       throw LoopError(
           g, c.node,
@@ -118,7 +118,7 @@ void check_seams(const Graph& body) { check_runs(body, loop_shape(body)); }
 
 void check_seams(const Program& program) {
   LoopShape shape = loop_shape(program);
-  check_meetings(program);
+  check_matching(program);
   for (const Graph& g : program.graphs) check_runs(g, shape);
 }
 

@@ -354,7 +354,7 @@ constinit const Op send{
     .collective = &facts(CollectiveKind::send),
     .partner = &recv,
     .is_collective = true,
-    .effect = true};
+    .has_effect = true};
 
 constinit const Op recv{.name = "recv",
                         .doc = "starts receiving what one rank sends on the same channel",
@@ -367,14 +367,14 @@ constinit const Op recv{.name = "recv",
                         .collective = &facts(CollectiveKind::recv),
                         .partner = &send,
                         .is_collective = true,
-                        .effect = true};
+                        .has_effect = true};
 
 constinit const Op barrier{.name = "barrier",
                            .doc = "no rank of the group goes on before all have come here",
                            .attributes = {group_attribute, channel_attribute},
                            .infer = infer_barrier,
                            .collective = &facts(CollectiveKind::barrier),
-                           .effect = true};
+                           .has_effect = true};
 
 constinit const Op wait{.name = "wait",
                         .doc = "the values of one collective, once they have arrived",

@@ -36,7 +36,7 @@ constinit const Op after{.name = "after",
                          .operands = {{"xs", Count::many, 1}},
                          .infer = infer_after,
                          .kernel = run_after,
-                         .ordered = true,
+                         .is_ordering = true,
                          .is_view = true};
 
 constinit const Op stop_gradient{.name = "stop_gradient",

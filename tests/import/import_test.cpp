@@ -11,7 +11,7 @@
 #include "hocket/base/text.h"
 #include "hocket/driver/load.h"
 #include "hocket/driver/run.h"
-#include "hocket/frontend/aten/call.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket {
 namespace {

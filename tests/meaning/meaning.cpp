@@ -52,7 +52,7 @@ std::map<std::string_view, int> effects(const Program& program) {
   std::map<std::string_view, int> count;
   for (const Graph& g : program.graphs)
     for (NodeId n : g.nodes())
-      if (g[n].op->effect) ++count[g[n].op->name];
+      if (g[n].op->has_effect) ++count[g[n].op->name];
   return count;
 }
 
@@ -279,7 +279,7 @@ std::vector<Pass> broken_passes() {
   }));
   list.push_back(make_pass({.name = "drop-effect", .doc = ""}, [](Graph& g) {
     for (NodeId n : g.nodes())
-      if (g[n].op->effect && !g.used(n)) return g.erase(n);
+      if (g[n].op->has_effect && !g.used(n)) return g.erase(n);
   }));
   list.push_back(make_pass({.name = "wait-above-start", .doc = ""}, [](Graph& g) {
     if (Value v = first_like(

@@ -9,7 +9,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/driver/compile.h"
-#include "hocket/ir/meetings.h"
+#include "hocket/ir/collective_matching.h"
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
 #include "hocket/iter/lags.h"
@@ -174,7 +174,7 @@ void check_step(std::uint64_t i, Random& random) {
     for (const Graph& g : changed.graphs) g.check_consistency();
     verify(changed);
     check_seams(changed);
-    if (find_contradiction(Meetings(changed)))
+    if (find_order_conflict(CollectiveMatching(changed)))
       report(i, "ranks start things in different orders", text);
     count_what_happened(changed);
     int iterations = 1 + static_cast<int>(below(random, 5));

@@ -34,10 +34,10 @@ TEST(OptimizerPasses, SplitSaysWhatItDid) {
   return %a, %b, %c, %d, %e, %f, %h
 )";
   EXPECT_EQ(remarks_of("split-optimizer", body),
-            (Said{"%a: cut in 2: one for each collective that its gradients come from, and one for "
-                  "those from none",
-                  "%c: not cut: its gradients come from one collective",
-                  "%e: not cut: its gradients come from no collective"}));
+            (Said{"%a: cut in 2: one for each collective that reduces its gradients, and one for "
+                  "gradients that none reduces",
+                  "%c: not cut: one collective reduces all its gradients",
+                  "%e: not cut: no collective reduces its gradients"}));
   EXPECT_EQ(remarks_of("split-optimizer:by=parameter", body),
             (Said{"%a: cut in 2: one for each parameter", "%c: cut in 2: one for each parameter",
                   "%e: cut in 2: one for each parameter"}));
@@ -57,7 +57,7 @@ TEST(OptimizerPasses, FuseSaysWhatItDidAndWhatKeepsOthersApart) {
 )";
   EXPECT_EQ(
       remarks_of("fuse-optimizer", body),
-      (Said{"%c: not joined with %a: it reads what an optimizer leaves",
+      (Said{"%c: not joined with %a: it depends on another optimizer",
             "%d: not joined with %a: attributes differ",
             "%e: not joined with %a: operands beside the lists, empty lists, delay or stage differ",
             "%a: 2 optimizers joined: their hyper-parameters are the same"}));

@@ -12,8 +12,9 @@
 namespace hocket {
 namespace {
 
-/// One collective as it happens: who is expected, who has come, and what came out.
-struct Meeting {
+/// One collective while it runs: the ranks that take part, the operands of those that have joined,
+/// and the results once all have.
+struct Rendezvous {
   std::vector<int> members;
   std::int64_t channel = 0;
   const Op* op = nullptr;
@@ -36,16 +37,17 @@ struct Meeting {
   }
 };
 
-class Meetings {
+/// All collectives of a step, found by channel and participants.
+class RendezvousTable {
  public:
-  Meeting& join(const Graph& g, NodeId n, int rank, std::vector<Tensor> operands) {
+  Rendezvous& join(const Graph& g, NodeId n, int rank, std::vector<Tensor> operands) {
     const Node& node = g[n];
     const auto& group = node.attr<std::string>("group");
     auto channel = node.attr<std::int64_t>("channel");
-    std::vector<int> members = meeting_members(node, g.world().members(group, rank), rank);
-    auto& slot = meetings_[{channel, members}];
+    std::vector<int> members = participants(node, g.world().members(group, rank), rank);
+    auto& slot = rendezvous_[{channel, members}];
     if (!slot) {
-      slot = std::make_unique<Meeting>();
+      slot = std::make_unique<Rendezvous>();
       slot->calls.resize(members.size());
       slot->inputs.resize(members.size());
       slot->types.resize(members.size());
@@ -55,7 +57,7 @@ class Meetings {
       slot->description =
           fmt::format("{} on channel {} of group {}", g.describe(n), channel, quoted(group));
     }
-    Meeting& m = *slot;
+    Rendezvous& m = *slot;
     std::size_t me = m.index_of(rank);
     if (m.calls[me] != nullptr)
       fail("rank {}: {}: channel {} is used twice in one step", rank, g.describe(n), channel);
@@ -70,7 +72,7 @@ class Meetings {
 
  private:
   /// The whole set of the group, or the two ranks of a send and its recv, the sender first.
-  static std::vector<int> meeting_members(const Node& node, std::vector<int> set, int rank) {
+  static std::vector<int> participants(const Node& node, std::vector<int> set, int rank) {
     if (node.op->partner == nullptr) return set;
     bool sends = node.op->collective->kind == CollectiveKind::send;
     int peer = set[static_cast<std::size_t>(node.attr<std::int64_t>(node.op->collective->peer))];
@@ -78,8 +80,8 @@ class Meetings {
     return sends ? std::vector<int>{rank, peer} : std::vector<int>{peer, rank};
   }
 
-  /// What all members must agree on: the op, its attributes, and the types they bring.
-  static void require_match(const Meeting& m, const Graph& g, NodeId n, int rank,
+  /// All members must agree on the op, its attributes and the types of its operands.
+  static void require_match(const Rendezvous& m, const Graph& g, NodeId n, int rank,
                             const std::vector<Tensor>& operands) {
     const Node& node = g[n];
     auto other = std::ranges::find_if(m.calls, [](const Node* c) { return c != nullptr; });
@@ -110,7 +112,7 @@ class Meetings {
       for (const Tensor& t : list) text += " " + to_text(t.type());
       return text;
     };
-    // There rows may differ; the exchange compares the splits.
+    // Numbers of rows may differ between ranks; the exchange compares them.
     if (node.op->collective->result == ResultSize::by_rows) return;
     bool equal = std::ranges::equal(operands, m.inputs[at], {}, &Tensor::type, &Tensor::type);
     if (!equal) refuse(types(operands), types(m.inputs[at]));
@@ -120,7 +122,7 @@ class Meetings {
     return attribute == "send" || attribute == "receive";
   }
 
-  static void exchange(Meeting& m) {
+  static void exchange(Rendezvous& m) {
     if (m.op->exchange == nullptr) return;
     std::vector<const Attributes*> all;
     for (const Node* call : m.calls) all.push_back(&call->attributes);
@@ -131,18 +133,18 @@ class Meetings {
     m.inputs.clear();
   }
 
-  std::map<std::pair<std::int64_t, std::vector<int>>, std::unique_ptr<Meeting>> meetings_;
+  std::map<std::pair<std::int64_t, std::vector<int>>, std::unique_ptr<Rendezvous>> rendezvous_;
 };
 
-/// One rank: its place in its graph and the values alive there.
-class Rank {
+/// One rank: the node that it is at, and the values alive there.
+class InterpretedRank {
  public:
-  Rank(const Program& program, int rank, const std::vector<Tensor>& inputs, Meetings& meetings,
-       const InterpretOptions& options)
+  InterpretedRank(const Program& program, int rank, const std::vector<Tensor>& inputs,
+                  RendezvousTable& rendezvous, const InterpretOptions& options)
       : graph_(program.graph_of(rank)),
         frame_(program, graph_, rank, inputs, {options.keep_values, options.backend}),
         rank_(rank),
-        meetings_(meetings),
+        rendezvous_(rendezvous),
         options_(options),
         at_(graph_.first_node()) {
     if (static_cast<std::size_t>(rank) < options.preset.size())
@@ -151,7 +153,7 @@ class Rank {
 
   bool done() const { return at_ == graph_.return_node(); }
 
-  /// Runs until the end or until somebody else must come first; true when it got anywhere.
+  /// Runs until the end or until it must wait for another rank; true when it ran any node.
   bool advance() {
     bool moved = false;
     while (!done() && step()) {
@@ -161,18 +163,18 @@ class Rank {
     return moved;
   }
 
-  /// What is handed on in flight has arrived when all ranks are done.
+  /// Transfers that the state carries in flight have arrived when all ranks are done.
   RankResult result() const {
     RankResult r = frame_.result();
     auto inputs = graph_.inputs();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       auto known = inputs[i].state ? arriving_.find(graph_.next(inputs[i].value)) : arriving_.end();
       if (known == arriving_.end()) continue;
-      auto [meeting, index] = known->second;
-      if (!meeting->complete())
-        fail("rank {} hands on {}, which rank {} did not join", rank_, meeting->description,
-             meeting->missing());
-      r.state[i] = meeting->results[meeting->index_of(rank_)][index];
+      auto [collective, index] = known->second;
+      if (!collective->complete())
+        fail("rank {} hands on {}, which rank {} did not join", rank_, collective->description,
+             collective->missing());
+      r.state[i] = collective->results[collective->index_of(rank_)][index];
     }
     return r;
   }
@@ -206,7 +208,7 @@ class Rank {
       for (Value v : graph_.results(at_)) results.push_back(preset_->at(v));
     } else if (node.op->collective != nullptr) {
       if (blocking_ == nullptr)
-        blocking_ = &meetings_.join(graph_, at_, rank_, frame_.operands(at_));
+        blocking_ = &rendezvous_.join(graph_, at_, rank_, frame_.operands(at_));
       if (node.op->is_collective) {
         for (std::uint32_t i = 0; i < node.result_count; ++i)
           arriving_[graph_.result(at_, i)] = {blocking_, i};
@@ -222,12 +224,12 @@ class Rank {
           results.push_back(frame_.value(v));
           continue;
         }
-        auto [meeting, index] = known->second;
-        if (!meeting->complete()) {
-          blocking_ = meeting;
+        auto [collective, index] = known->second;
+        if (!collective->complete()) {
+          blocking_ = collective;
           return false;
         }
-        results.push_back(meeting->results[meeting->index_of(rank_)][index]);
+        results.push_back(collective->results[collective->index_of(rank_)][index]);
       }
       blocking_ = nullptr;
     } else {
@@ -241,23 +243,23 @@ class Rank {
   const Graph& graph_;
   Frame frame_;
   int rank_;
-  Meetings& meetings_;
+  RendezvousTable& rendezvous_;
   const InterpretOptions& options_;
   const std::unordered_map<Value, Tensor>* preset_ = nullptr;
   NodeId at_;
-  std::unordered_map<Value, std::pair<Meeting*, std::uint32_t>> arriving_;
-  Meeting* blocking_ = nullptr;
+  std::unordered_map<Value, std::pair<Rendezvous*, std::uint32_t>> arriving_;
+  Rendezvous* blocking_ = nullptr;
 };
 
-std::vector<RankResult> run(std::span<Rank> ranks) {
+std::vector<RankResult> run(std::span<InterpretedRank> ranks) {
   for (bool moved = true; moved;) {
     moved = false;
-    for (Rank& r : ranks) moved |= r.advance();
+    for (InterpretedRank& r : ranks) moved |= r.advance();
   }
-  auto stuck = std::ranges::find_if(ranks, [](const Rank& r) { return !r.done(); });
+  auto stuck = std::ranges::find_if(ranks, [](const InterpretedRank& r) { return !r.done(); });
   if (stuck != ranks.end()) fail("{}", stuck->stuck());
   std::vector<RankResult> results;
-  for (Rank& r : ranks) results.push_back(r.result());
+  for (InterpretedRank& r : ranks) results.push_back(r.result());
   return results;
 }
 
@@ -268,16 +270,16 @@ std::vector<RankResult> interpret(const Program& program,
                                   const InterpretOptions& options) {
   auto count = static_cast<std::size_t>(program.world->ranks());
   if (inputs.size() != count) fail("inputs for {} ranks, wanted {}", inputs.size(), count);
-  Meetings meetings;
-  std::vector<Rank> ranks;
+  RendezvousTable rendezvous;
+  std::vector<InterpretedRank> ranks;
   ranks.reserve(count);
   for (std::size_t r = 0; r < count; ++r) {
     auto rank = static_cast<int>(r);
-    ranks.emplace_back(program, rank, inputs[r], meetings, options);
+    ranks.emplace_back(program, rank, inputs[r], rendezvous, options);
   }
   try {
     return run(ranks);
-  } catch (const Error& e) {  // inputs fit: the run failed
+  } catch (const Error& e) {  // the inputs were checked above, so the run itself failed
     throw RunError(e.what());
   }
 }

@@ -6,12 +6,12 @@
 
 namespace hocket::frontend {
 
-Returned unary(Call& c) { return c.pointwise(*c.row().op, {c.value("self")}); }
-Returned binary(Call& c) {
+Returned unary(OperatorCall& c) { return c.pointwise(*c.row().op, {c.value("self")}); }
+Returned binary(OperatorCall& c) {
   return c.pointwise(*c.row().op, {c.operand("self"), c.operand("other")});
 }
 
-Value with_alpha(Call& c, const Op& op, Operand a, Operand b, const Number& alpha) {
+Value with_alpha(OperatorCall& c, const Op& op, Operand a, Operand b, const Number& alpha) {
   if (as_double(alpha) == 1) return c.pointwise(op, {a, b});
   DType dtype = c.promoted({a, b}), compute = row(dtype).compute;
   if (!is_float(dtype) && std::holds_alternative<double>(alpha))
@@ -20,7 +20,7 @@ Value with_alpha(Call& c, const Op& op, Operand a, Operand b, const Number& alph
   return c.cast(c.pointwise(op, {c.plain(a, compute), product}), dtype);
 }
 
-Value power(Call& c, Value x, const Number& exponent) {
+Value power(OperatorCall& c, Value x, const Number& exponent) {
   double e = as_double(exponent);
   DType dtype = c.promoted({x, exponent});
   x = c.cast(x, dtype);
@@ -56,7 +56,7 @@ Value power(Call& c, Value x, const Number& exponent) {
   return c.cast(y, dtype);
 }
 
-Value interpolated(Call& c, Value a, Value b, Operand weight) {
+Value interpolated(OperatorCall& c, Value a, Value b, Operand weight) {
   DType dtype = c.promoted({a, b}), compute = row(dtype).compute;
   a = c.cast(a, compute);
   b = c.cast(b, compute);
@@ -78,7 +78,7 @@ Value interpolated(Call& c, Value a, Value b, Operand weight) {
   return c.cast(c.build(ops::select, {c.spread(near, shape), first, second}), dtype);
 }
 
-Value with_product(Call& c, const Op& op, Value a, Value b, Value d, Operand value) {
+Value with_product(OperatorCall& c, const Op& op, Value a, Value b, Value d, Operand value) {
   DType dtype = c.promoted({a, b, d}), compute = row(dtype).compute;
   if (&op == &ops::div && !is_float(dtype)) c.refuse("divides integers");
   Value left = c.cast(b, compute), right = c.cast(d, compute);
@@ -88,9 +88,9 @@ Value with_product(Call& c, const Op& op, Value a, Value b, Value d, Operand val
   return c.cast(c.pointwise(ops::add, {c.cast(a, compute), product}), dtype);
 }
 
-Value divided(Call& c, Operand a, Operand b) { return c.float_pointwise(ops::div, {a, b}); }
+Value divided(OperatorCall& c, Operand a, Operand b) { return c.float_pointwise(ops::div, {a, b}); }
 
-Value bounded(Call& c, Value x, std::optional<Operand> low, std::optional<Operand> high) {
+Value bounded(OperatorCall& c, Value x, std::optional<Operand> low, std::optional<Operand> high) {
   // The dtype takes all three into account; a NaN passes.
   std::vector<Operand> all{x};
   if (low) all.push_back(*low);
@@ -102,12 +102,12 @@ Value bounded(Call& c, Value x, std::optional<Operand> low, std::optional<Operan
   return x;
 }
 
-Value finite(Call& c, Value x) {
+Value finite(OperatorCall& c, Value x) {
   if (!is_float(c.type(x).dtype)) return c.filled({DType::boolean, false, c.type(x).shape}, true);
   return c.pointwise(ops::lt, {c.build(ops::abs, {x}), infinity});
 }
 
-Value minus_sign(Call& c, Value x) {
+Value minus_sign(OperatorCall& c, Value x) {
   Value below = c.pointwise(ops::lt, {x, 0});
   if (!is_float(c.type(x).dtype)) return below;
   // 1 / -0 is -inf.
@@ -117,7 +117,7 @@ Value minus_sign(Call& c, Value x) {
   return c.build(ops::bit_or, {below, minus_zero});
 }
 
-Value norm(Call& c, Value x, double order, const Ints& dims, bool keep, DType dtype) {
+Value norm(OperatorCall& c, Value x, double order, const Ints& dims, bool keep, DType dtype) {
   DType wide = row(dtype).accumulate;
   Value y = c.build(ops::abs, {c.cast(x, wide)});
   if (order == infinity)

@@ -5,15 +5,16 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
-#include "hocket/frontend/aten/call.h"
+#include "hocket/frontend/aten/operator_call.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend {
 namespace {
 
-bool is_older(const Call& c) { return c.row().target.starts_with("c10d_functional."); }
+bool is_older(const OperatorCall& c) { return c.row().target.starts_with("c10d_functional."); }
 
 /// The older dialect lists ranks: sets of `group_size`, one behind the other.
-std::string listed_group(Call& c) {
+std::string listed_group(OperatorCall& c) {
   Ints ranks = c.ints("ranks");
   std::int64_t size = c.integer("group_size");
   std::int64_t all = c.graph().world().ranks();
@@ -40,7 +41,7 @@ std::string listed_group(Call& c) {
 
 /// The name of a process group says nothing about its members: it is one that the file lists, or
 /// the default group, which is everybody.
-std::string group(Call& c) {
+std::string group(OperatorCall& c) {
   if (is_older(c)) return listed_group(c);
   std::string name = c.text("group_name");
   const World& world = c.graph().world();
@@ -54,7 +55,7 @@ std::string group(Call& c) {
   return listed ? name : "world";
 }
 
-std::string reduction(Call& c) {
+std::string reduction(OperatorCall& c) {
   std::string word = c.text("reduce_op");
   std::ranges::transform(word, word.begin(), [](unsigned char l) { return std::tolower(l); });
   if (word == "prod") word = "product";
@@ -64,32 +65,34 @@ std::string reduction(Call& c) {
 }
 
 /// One tensor or several in one transfer.
-std::vector<Value> operands(Call& c) {
+std::vector<Value> operands(OperatorCall& c) {
   return c.row().arguments.starts_with("inputs") ? c.values("inputs")
                                                  : std::vector<Value>{c.value("input")};
 }
 
-Returned started(Call& c, std::initializer_list<Named> attributes) {
+Returned started(OperatorCall& c, std::initializer_list<Named> attributes) {
   std::vector<Value> results = c.build_all(*c.row().op, operands(c), attributes);
   if (c.row().arguments.starts_with("inputs")) return results;
   return results[0];
 }
 
-Returned reducing(Call& c) { return started(c, {{"group", group(c)}, {"reduce", reduction(c)}}); }
-Returned moving(Call& c) { return started(c, {{"group", group(c)}}); }
-Returned from_root(Call& c) {
+Returned reducing(OperatorCall& c) {
+  return started(c, {{"group", group(c)}, {"reduce", reduction(c)}});
+}
+Returned moving(OperatorCall& c) { return started(c, {{"group", group(c)}}); }
+Returned from_root(OperatorCall& c) {
   std::string name = group(c);
   // The source counts ranks in the group.
   return started(c, {{"group", name}, {"root", c.integer("src")}});
 }
 
-Returned all_to_all(Call& c) {
+Returned all_to_all(OperatorCall& c) {
   Ints receive = c.ints("output_split_sizes"), send = c.ints("input_split_sizes");
   return started(c, {{"group", group(c)}, {"send", send}, {"receive", receive}});
 }
 
 /// In place on a tensor or on each of a list.
-Returned in_place(Call& c, Returned (*functional)(Call&)) {
+Returned in_place(OperatorCall& c, Returned (*functional)(OperatorCall&)) {
   Returned started = functional(c);
   if (Value* v = std::get_if<Value>(&started)) {
     TensorId t = c.tensor("input");
@@ -105,11 +108,11 @@ Returned in_place(Call& c, Returned (*functional)(Call&)) {
   return all;
 }
 
-Returned reducing_in_place(Call& c) { return in_place(c, reducing); }
-Returned from_root_in_place(Call& c) { return in_place(c, from_root); }
+Returned reducing_in_place(OperatorCall& c) { return in_place(c, reducing); }
+Returned from_root_in_place(OperatorCall& c) { return in_place(c, from_root); }
 
 /// Waiting for what is there already changes nothing, so that a second wait vanishes.
-Returned wait(Call& c) {
+Returned wait(OperatorCall& c) {
   TensorId t = c.tensor("input");
   c.translation().storages.wait(c.at(), t);
   return c.alias(t);

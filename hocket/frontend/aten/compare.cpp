@@ -2,11 +2,12 @@
 
 #include "hocket/base/error.h"
 #include "hocket/frontend/aten/arithmetic.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend {
 namespace {
 
-Returned is_close(Call& c) {
+Returned is_close(OperatorCall& c) {
   Value a = c.value("self"), b = c.value("other");
   Value equal = c.pointwise(ops::eq, {a, b});
   if (c.flag("equal_nan", false))
@@ -22,27 +23,29 @@ Returned is_close(Call& c) {
   return c.pointwise(ops::bit_or, {equal, near});
 }
 
-Value truth(Call& c, Operand o) {
+Value truth(OperatorCall& c, Operand o) {
   Value v = o.value ? o.value : c.scalar(DType::boolean, o.number);
   return c.type(v).dtype == DType::boolean ? v : c.pointwise(ops::ne, {v, 0});
 }
 
-Returned logical(Call& c) {
+Returned logical(OperatorCall& c) {
   return c.pointwise(*c.row().op, {truth(c, c.operand("self")), truth(c, c.operand("other"))});
 }
-Returned logical_not(Call& c) { return c.pointwise(ops::bit_not, {truth(c, c.operand("self"))}); }
+Returned logical_not(OperatorCall& c) {
+  return c.pointwise(ops::bit_not, {truth(c, c.operand("self"))});
+}
 
-Returned is_nan(Call& c) {
+Returned is_nan(OperatorCall& c) {
   Value x = c.value("self");
   return c.pointwise(ops::ne, {x, x});
 }
-Returned is_inf(Call& c) {
+Returned is_inf(OperatorCall& c) {
   Value x = c.value("self");
   if (!is_float(c.type(x).dtype)) return c.filled({DType::boolean, false, c.type(x).shape}, false);
   return c.pointwise(ops::eq, {c.pointwise(ops::abs, {x}), infinity});
 }
-Returned is_finite(Call& c) { return finite(c, c.value("self")); }
-Returned sign_bit(Call& c) { return minus_sign(c, c.value("self")); }
+Returned is_finite(OperatorCall& c) { return finite(c, c.value("self")); }
+Returned sign_bit(OperatorCall& c) { return minus_sign(c, c.value("self")); }
 
 constexpr Row compare_table[] = {
     {"aten.isclose.default", "self other rtol atol equal_nan", is_close},

@@ -3,28 +3,29 @@
 #include <algorithm>
 
 #include "hocket/base/error.h"
-#include "hocket/frontend/aten/rare.h"
+#include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/operators.h"
 #include "hocket/frontend/aten/shape.h"
 
 namespace hocket::frontend {
 namespace {
 
-Returned copy_of_self(Call& c) { return c.value("self"); }
+Returned copy_of_self(OperatorCall& c) { return c.value("self"); }
 
-Returned joined(Call& c, std::vector<Value> all, std::int64_t d) {
+Returned joined(OperatorCall& c, std::vector<Value> all, std::int64_t d) {
   std::vector<Operand> operands(all.begin(), all.end());
   DType dtype = c.promoted(operands);
   for (Value& v : all) v = c.cast(v, dtype);
   return all.size() == 1 ? all[0] : ops::concat(c.at(), all, {{"dim", d}});
 }
 
-std::vector<Value> some_tensors(Call& c) {
+std::vector<Value> some_tensors(OperatorCall& c) {
   std::vector<Value> all = c.values("tensors");
   if (all.empty()) c.refuse("joins nothing");
   return all;
 }
 
-Returned cat(Call& c) {
+Returned cat(OperatorCall& c) {
   std::vector<Value> all = some_tensors(c);
   // Empty tensors of rank 1 are left out, as the source does.
   auto is_nothing = [&](Value v) { return c.type(v).shape == Shape{0}; };
@@ -36,7 +37,7 @@ Returned cat(Call& c) {
   return joined(c, all, d);
 }
 
-Returned stack(Call& c) {
+Returned stack(OperatorCall& c) {
   std::vector<Value> all = some_tensors(c);
   std::int64_t d = c.dim("dim", c.type(all[0]).shape.size() + 1, 0);
   for (Value& v : all) {
@@ -49,7 +50,7 @@ Returned stack(Call& c) {
 }
 
 /// Side by side: along dimension 1, of vectors along their only one.
-Returned hstack(Call& c) {
+Returned hstack(OperatorCall& c) {
   std::vector<Value> all = some_tensors(c);
   for (Value& v : all)
     if (c.type(v).shape.empty()) v = c.reshape(v, {1});
@@ -57,14 +58,14 @@ Returned hstack(Call& c) {
 }
 
 /// On top of each other: a vector is a row.
-Returned vstack(Call& c) {
+Returned vstack(OperatorCall& c) {
   std::vector<Value> all = some_tensors(c);
   for (Value& v : all)
     if (c.type(v).shape.size() < 2) v = c.reshape(v, {1, c.type(v).elements()});
   return joined(c, all, 0);
 }
 
-Returned repeat(Call& c) {
+Returned repeat(OperatorCall& c) {
   Value x = c.value("self");
   Ints times = c.ints(c.row().arguments == "self repeats" ? "repeats" : "dims");
   Shape shape = c.type(x).shape;
@@ -82,7 +83,7 @@ Returned repeat(Call& c) {
   return c.reshape(c.broadcast(c.reshape(x, apart), wide), all);
 }
 
-Returned repeat_interleave(Call& c) {
+Returned repeat_interleave(OperatorCall& c) {
   Value x = c.value("self");
   std::int64_t times = c.integer("repeats");
   if (times < 0) c.refuse("repeats less than never");
@@ -97,14 +98,14 @@ Returned repeat_interleave(Call& c) {
   return c.reshape(c.broadcast(c.reshape(x, apart), wide), all);
 }
 
-Returned flip(Call& c) {
+Returned flip(OperatorCall& c) {
   Value x = c.value("self");
   if (c.ints("dims").empty() || c.type(x).shape.empty()) return x;
   return c.build(ops::flip, {x}, {{"dims", c.dims("dims", c.type(x).shape.size())}});
 }
 
 /// Quarter turns from the first of two dimensions towards the second.
-Returned rot90(Call& c) {
+Returned rot90(OperatorCall& c) {
   Value x = c.value("self");
   std::size_t rank = c.type(x).shape.size();
   Ints dims = c.has("dims") ? c.ints("dims") : Ints{0, 1};
@@ -123,7 +124,7 @@ Returned rot90(Call& c) {
   return c.permute(x, order);
 }
 
-Returned roll(Call& c) {
+Returned roll(OperatorCall& c) {
   Value x = c.value("self");
   const Shape shape = c.type(x).shape;
   Ints shifts = c.ints("shifts"), dims = c.ints("dims");
@@ -146,7 +147,7 @@ Returned roll(Call& c) {
   return c.reshape(x, shape);
 }
 
-Returned constant_pad(Call& c) {
+Returned constant_pad(OperatorCall& c) {
   Value x = c.value("self");
   const Type& type = c.type(x);
   Ints pads = c.ints("pad");
@@ -162,15 +163,15 @@ Returned constant_pad(Call& c) {
   return c.build(ops::pad, {x, value}, {{"low", low}, {"high", high}});
 }
 
-Returned pad(Call& c) {
+Returned pad(OperatorCall& c) {
   if (std::string mode = c.text("mode", "constant"); mode != "constant")
-    return rare::padded_from_itself(c, mode);
+    return nn::padded_from_itself(c, mode);
   return constant_pad(c);
 }
 
 /// Keeps a triangle of the last two dimensions; the comparison of column - row with the diagonal is
 /// in the row.
-Returned triangle(Call& c) {
+Returned triangle(OperatorCall& c) {
   Value x = c.value("self");
   const Type type = c.type(x);
   auto rank = std::ssize(type.shape);

@@ -4,6 +4,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/frontend/aten/arithmetic.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend {
 namespace {
@@ -13,7 +14,7 @@ using Values = std::vector<Value>;
 /// An operand for each tensor: a list of tensors, a list of numbers, or one of either for all.
 class Each {
  public:
-  Each(Call& c, std::string_view name, std::size_t count) {
+  Each(OperatorCall& c, std::string_view name, std::size_t count) {
     const Argument* a = c.find(name);
     if (a == nullptr) c.refuse(fmt::format("argument '{}' is missing", name));
     if (c.is_tensor_list(*a)) {
@@ -45,27 +46,27 @@ class Each {
 };
 
 template <class F>
-Returned for_each(Call& c, std::string_view list, F&& f) {
+Returned for_each(OperatorCall& c, std::string_view list, F&& f) {
   Values all = c.values(list), results;
   for (std::size_t i = 0; i < all.size(); ++i) results.push_back(f(i, all[i]));
   return results;
 }
 
-std::string_view second(Call& c) {
+std::string_view second(OperatorCall& c) {
   std::string_view names = c.row().arguments;
   names.remove_prefix(names.find(' ') + 1);
   return names.substr(0, names.find(' '));
 }
 
-Returned each_unary(Call& c) {
+Returned each_unary(OperatorCall& c) {
   return for_each(c, "self", [&](std::size_t, Value x) { return c.pointwise(*c.row().op, {x}); });
 }
-Returned each_unary_float(Call& c) {
+Returned each_unary_float(OperatorCall& c) {
   return for_each(c, "self",
                   [&](std::size_t, Value x) { return c.float_pointwise(*c.row().op, {x}); });
 }
 
-Returned each_binary(Call& c) {
+Returned each_binary(OperatorCall& c) {
   Each other(c, second(c), c.tensors("self").size());
   return for_each(c, "self", [&](std::size_t i, Value x) {
     if (c.row().op == &ops::div) return divided(c, x, other[i]);
@@ -73,7 +74,7 @@ Returned each_binary(Call& c) {
   });
 }
 
-Returned each_with_alpha(Call& c) {
+Returned each_with_alpha(OperatorCall& c) {
   Each other(c, second(c), c.tensors("self").size());
   Number alpha = c.number("alpha", Number(std::int64_t{1}));
   return for_each(c, "self", [&](std::size_t i, Value x) {
@@ -81,18 +82,18 @@ Returned each_with_alpha(Call& c) {
   });
 }
 
-Returned each_lower_bound(Call& c) {
+Returned each_lower_bound(OperatorCall& c) {
   Each other(c, second(c), c.tensors("self").size());
   return for_each(c, "self",
                   [&](std::size_t i, Value x) { return bounded(c, x, other[i], std::nullopt); });
 }
-Returned each_upper_bound(Call& c) {
+Returned each_upper_bound(OperatorCall& c) {
   Each other(c, second(c), c.tensors("self").size());
   return for_each(c, "self",
                   [&](std::size_t i, Value x) { return bounded(c, x, std::nullopt, other[i]); });
 }
 
-Returned each_pow(Call& c) {
+Returned each_pow(OperatorCall& c) {
   Each exponent(c, "exponent", c.tensors("self").size());
   return for_each(c, "self", [&](std::size_t i, Value x) {
     if (exponent[i].value) return c.pointwise(ops::pow, {x, exponent[i]});
@@ -101,14 +102,14 @@ Returned each_pow(Call& c) {
 }
 
 /// A number to the power of each tensor: the base stands first.
-Returned each_power_of(Call& c) {
+Returned each_power_of(OperatorCall& c) {
   Number base = c.number("self");
   return for_each(c, "exponent", [&](std::size_t, Value x) {
     return c.pointwise(ops::pow, {base, x});
   });
 }
 
-Returned each_lerp(Call& c) {
+Returned each_lerp(OperatorCall& c) {
   std::size_t count = c.tensors("self").size();
   Each end(c, "tensors1", count),
       weight(c, c.row().arguments.ends_with("weights") ? "weights" : "weight", count);
@@ -117,7 +118,7 @@ Returned each_lerp(Call& c) {
   });
 }
 
-Returned each_product(Call& c) {
+Returned each_product(OperatorCall& c) {
   std::size_t count = c.tensors("self").size();
   Each a(c, "tensor1", count), b(c, "tensor2", count);
   std::string_view name = c.row().arguments.ends_with("scalars") ? "scalars" : "value";
@@ -127,7 +128,7 @@ Returned each_product(Call& c) {
   });
 }
 
-Returned each_copy(Call& c) {
+Returned each_copy(OperatorCall& c) {
   Each source(c, "src", c.tensors("self").size());
   Values results;
   std::vector<TensorId> to = c.tensors("self");
@@ -138,15 +139,15 @@ Returned each_copy(Call& c) {
   return results;
 }
 
-Returned each_clone(Call& c) { return c.values("self"); }
+Returned each_clone(OperatorCall& c) { return c.values("self"); }
 
-Returned each_zero(Call& c) {
+Returned each_zero(OperatorCall& c) {
   Values results;
   for (TensorId t : c.tensors("self")) results.push_back(c.filled(c.type(t), std::int64_t{0}));
   return results;
 }
 
-Returned each_norm(Call& c) {
+Returned each_norm(OperatorCall& c) {
   return for_each(c, "self", [&](std::size_t, Value x) {
     DType dtype = c.dtype("dtype", c.type(x).dtype);
     Ints all;
@@ -155,7 +156,7 @@ Returned each_norm(Call& c) {
   });
 }
 
-Returned each_max(Call& c) {
+Returned each_max(OperatorCall& c) {
   return for_each(c, "self", [&](std::size_t, Value x) {
     Ints all;
     for (std::int64_t d = 0; d < std::ssize(c.type(x).shape); ++d) all.push_back(d);

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "hocket/base/error.h"
-#include "hocket/frontend/aten/call.h"
+#include "hocket/frontend/aten/operator_call.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend {
 namespace {
@@ -13,7 +14,7 @@ struct Indices {
   Ints dims;
 };
 
-Indices indices(Call& c, const Shape& shape) {
+Indices indices(OperatorCall& c, const Shape& shape) {
   const Argument* argument = c.find("indices");
   const List* list = argument == nullptr ? nullptr : argument->as<List>();
   if (list == nullptr) c.refuse("indices are no list");
@@ -34,7 +35,7 @@ Indices indices(Call& c, const Shape& shape) {
   return all;
 }
 
-Returned index(Call& c) {
+Returned index(OperatorCall& c) {
   Value x = c.value("self");
   Indices i = indices(c, c.type(x).shape);
   return c.build_lists(ops::index, {{x}, i.tensors}, {{"dims", i.dims}})[0];
@@ -42,7 +43,7 @@ Returned index(Call& c) {
 
 /// One value wherever a mask over the first dimensions holds: the only use of a mask whose shapes
 /// are known.
-std::optional<Value> masked_put(Call& c, Value x) {
+std::optional<Value> masked_put(OperatorCall& c, Value x) {
   const Argument* argument = c.find("indices");
   const List* list = argument == nullptr ? nullptr : argument->as<List>();
   if (list == nullptr || list->size() != 1 || (*list)[0].none()) return {};
@@ -58,7 +59,7 @@ std::optional<Value> masked_put(Call& c, Value x) {
   return c.build(ops::select, {where, c.reshape(c.cast(values, type.dtype), {}), x});
 }
 
-Returned index_put(Call& c) {
+Returned index_put(OperatorCall& c) {
   Value x = c.value("self");
   if (auto masked = masked_put(c, x)) return *masked;
   Indices i = indices(c, c.type(x).shape);
@@ -74,7 +75,7 @@ Returned index_put(Call& c) {
                        {{"dims", i.dims}, {"accumulate", c.flag("accumulate", false)}})[0];
 }
 
-Returned index_select(Call& c) {
+Returned index_select(OperatorCall& c) {
   Value x = c.value("self"), i = c.value("index");
   std::int64_t d = c.dim_or_first("dim", c.type(x).shape.size());
   if (c.type(x).shape.empty()) return x;
@@ -89,7 +90,7 @@ struct Along {
   Shape shape;  // of x as the source sees it
 };
 
-Along along(Call& c) {
+Along along(OperatorCall& c) {
   Value x = c.value("self"), i = c.cast(c.value("index"), DType::i64);
   Shape shape = c.type(x).shape;
   std::int64_t d = c.dim_or_first("dim", shape.size());
@@ -98,14 +99,14 @@ Along along(Call& c) {
   return {x, i, d, shape};
 }
 
-Returned gather(Call& c) {
+Returned gather(OperatorCall& c) {
   Along a = along(c);
   Value y = c.build(ops::gather, {a.x, a.index}, {{"dim", a.dim}});
   return c.reshape(y, c.type("index").shape);
 }
 
 /// Only as much of the source as the index covers is used.
-Value covering(Call& c, Value source, const Shape& shape) {
+Value covering(OperatorCall& c, Value source, const Shape& shape) {
   if (c.type(source).shape.empty()) source = c.reshape(source, {1});
   if (c.type(source).shape.size() != shape.size()) c.refuse("source and index differ in rank");
   for (std::size_t d = 0; d < shape.size(); ++d)
@@ -115,24 +116,25 @@ Value covering(Call& c, Value source, const Shape& shape) {
 }
 
 /// What is written: as much of it as the index covers, or one number everywhere.
-Value scattered(Call& c, const Along& a) {
+Value scattered(OperatorCall& c, const Along& a) {
   DType dtype = c.type(a.x).dtype;
   const Shape shape = c.type(a.index).shape;
   return c.has("src") ? c.cast(covering(c, c.value("src"), shape), dtype)
                       : c.filled({dtype, false, shape}, c.number("value"));
 }
 
-Value scatter_into(Call& c, const Along& a, Value x, Value source, const std::string& reduce) {
+Value scatter_into(OperatorCall& c, const Along& a, Value x, Value source,
+                   const std::string& reduce) {
   return c.build(ops::scatter, {x, a.index, source}, {{"dim", a.dim}, {"reduce", reduce}});
 }
 
-Returned scatter(Call& c) {
+Returned scatter(OperatorCall& c) {
   Along a = along(c);
   return c.reshape(scatter_into(c, a, a.x, scattered(c, a), "replace"), a.shape);
 }
 
 /// Sums over how many were added, rounded down for integers.
-Value divided_by_count(Call& c, const Along& a, Value sum, bool with_self) {
+Value divided_by_count(OperatorCall& c, const Along& a, Value sum, bool with_self) {
   const Type type = c.type(a.x);
   Value one = c.filled({type.dtype, false, c.type(a.index).shape}, std::int64_t{1});
   Value count = scatter_into(c, a, c.filled(type, std::int64_t{with_self ? 1 : 0}), one, "sum");
@@ -140,7 +142,7 @@ Value divided_by_count(Call& c, const Along& a, Value sum, bool with_self) {
   return c.build(is_float(type.dtype) ? ops::div : ops::floor_div, {sum, count});
 }
 
-Returned reduced_into(Call& c, const std::string& reduce, bool mean = false) {
+Returned reduced_into(OperatorCall& c, const std::string& reduce, bool mean = false) {
   Along a = along(c);
   Value source = scattered(c, a), x = a.x;
   bool with_self = c.row().target != "aten.scatter_reduce.two" || c.flag("include_self", true);
@@ -155,8 +157,8 @@ Returned reduced_into(Call& c, const std::string& reduce, bool mean = false) {
   return c.reshape(mean ? divided_by_count(c, a, y, with_self) : y, a.shape);
 }
 
-Returned scatter_add(Call& c) { return reduced_into(c, "sum"); }
-Returned scatter_reduce(Call& c) {
+Returned scatter_add(OperatorCall& c) { return reduced_into(c, "sum"); }
+Returned scatter_reduce(OperatorCall& c) {
   std::string mode = c.text("reduce");
   if (mode == "mean") return reduced_into(c, "sum", true);
   for (auto [theirs, ours] :
@@ -167,7 +169,7 @@ Returned scatter_reduce(Call& c) {
 }
 
 /// The gradient of a maximum and its kin: zeros but where the value was taken.
-Returned value_selecting_backward(Call& c) {
+Returned value_selecting_backward(OperatorCall& c) {
   Value g = c.value("grad"), i = c.cast(c.value("indices"), DType::i64);
   Ints sizes = c.ints("sizes");
   if (!count_elements(sizes)) c.refuse(fmt::format("sizes {}", dims_text(sizes)));
@@ -180,7 +182,7 @@ Returned value_selecting_backward(Call& c) {
 }
 
 /// index_add and index_copy: rows along one dimension.
-Returned index_rows_into(Call& c) {
+Returned index_rows_into(OperatorCall& c) {
   Value x = c.value("self"), i = c.cast(c.value("index"), DType::i64);
   Value source = c.cast(c.value("source"), c.type(x).dtype);
   std::int64_t d = c.dim("dim", c.type(x).shape.size());
@@ -192,7 +194,7 @@ Returned index_rows_into(Call& c) {
                        {{"dims", Ints{d}}, {"accumulate", adds}})[0];
 }
 
-Returned index_fill(Call& c) {
+Returned index_fill(OperatorCall& c) {
   Value x = c.value("self"), i = c.cast(c.value("index"), DType::i64);
   std::int64_t d = c.dim("dim", c.type(x).shape.size());
   i = c.reshape(i, {c.type(i).elements()});
@@ -202,13 +204,13 @@ Returned index_fill(Call& c) {
   return c.build_lists(ops::index_put, {{x}, {fill}, {i}}, {{"dims", Ints{d}}})[0];
 }
 
-Returned take(Call& c) {
+Returned take(OperatorCall& c) {
   Value x = c.value("self"), i = c.cast(c.value("index"), DType::i64);
   x = c.reshape(x, {c.type(x).elements()});
   return c.build_lists(ops::index, {{x}, {i}}, {{"dims", Ints{0}}})[0];
 }
 
-Returned take_along_dim(Call& c) {
+Returned take_along_dim(OperatorCall& c) {
   Value x = c.value("self"), i = c.cast(c.value("indices"), DType::i64);
   if (!c.has("dim")) c.refuse("needs a dimension");
   std::int64_t d = c.dim("dim", c.type(x).shape.size());
@@ -220,7 +222,7 @@ Returned take_along_dim(Call& c) {
   return c.build(ops::gather, {c.broadcast(x, a), c.broadcast(i, b)}, {{"dim", d}});
 }
 
-Returned one_hot(Call& c) {
+Returned one_hot(OperatorCall& c) {
   Value x = c.value("self");
   std::int64_t classes = c.integer("num_classes", -1);
   if (classes < 1) c.refuse("num_classes must be given");
@@ -235,7 +237,7 @@ Returned one_hot(Call& c) {
 
 /// How many of the sorted numbers stand before each value; equal ones do when it asks for the
 /// right.
-Value places(Call& c, Value sorted, Value v) {
+Value places(OperatorCall& c, Value sorted, Value v) {
   if (c.has("sorter")) c.refuse("a sorter is not supported");
   bool right = c.flag("right", false) || c.text("side", "left") == "right";
   Shape line = c.type(sorted).shape, point = c.type(v).shape;
@@ -250,7 +252,7 @@ Value places(Call& c, Value sorted, Value v) {
   return c.flag("out_int32", false) ? c.cast(count, DType::i32) : count;
 }
 
-Returned bucketize(Call& c) {
+Returned bucketize(OperatorCall& c) {
   Value sorted = c.value(c.row().arguments.starts_with("self") ? "boundaries" : "sorted_sequence");
   Operand v = c.operand("self");
   return places(c, sorted, v.value ? v.value : c.scalar(c.type(sorted).dtype, v.number));

@@ -7,39 +7,26 @@
 
 namespace hocket::frontend {
 
-std::span<const Row> nn_rows() {
-  static const std::vector<Row> all = [] {
-    std::vector<Row> rows;
-    for (std::span<const Row> part :
-         {nn::product_rows(), nn::conv_rows(), nn::norm_rows(), nn::batch_norm_rows(),
-          nn::softmax_rows(), nn::attention_rows(), nn::pool_rows(), nn::resize_rows(),
-          nn::class_loss_rows(), nn::distance_rows(), nn::activation_rows(), nn::piecewise_rows(),
-          nn::contraction_rows()})
-      rows.insert(rows.end(), part.begin(), part.end());
-    return rows;
-  }();
-  return all;
-}
-
 namespace nn {
 
-void refuse_random(const Call& c) {
+void refuse_random(const OperatorCall& c) {
   c.refuse("needs random numbers, and the state of the generator is not in the file");
 }
 
-Reduction reduction(const Call& c) {
+Reduction reduction(const OperatorCall& c) {
   std::int64_t r = c.integer("reduction", 1);
   if (r < 0 || r > 2) c.refuse("an unknown reduction");
   return static_cast<Reduction>(r);
 }
 
-Value optional_value(Call& c, std::string_view name) {
+Value optional_value(OperatorCall& c, std::string_view name) {
   return c.has(name) ? c.value(name) : Value{};
 }
 
 std::vector<Value> slot(Value v) { return v ? std::vector<Value>{v} : std::vector<Value>{}; }
 
-Ints per_dim(const Call& c, std::string_view name, std::size_t count, std::int64_t missing) {
+Ints per_dim(const OperatorCall& c, std::string_view name, std::size_t count,
+             std::int64_t missing) {
   Ints list = c.ints(name);
   if (list.size() <= 1) list.assign(count, list.empty() ? missing : list[0]);
   if (list.size() != count)
@@ -49,14 +36,14 @@ Ints per_dim(const Call& c, std::string_view name, std::size_t count, std::int64
 
 DType wide_dtype(DType dtype) { return row(dtype).compute; }
 
-DType common_dtype(const Call& c, std::initializer_list<Value> values) {
+DType common_dtype(const OperatorCall& c, std::initializer_list<Value> values) {
   DType first = c.type(*values.begin()).dtype;
   for (Value v : values)
     if (v && c.type(v).dtype != first) return wide_dtype(first);
   return first;
 }
 
-const Type* result_type(const Call& c, std::size_t result) {
+const Type* result_type(const OperatorCall& c, std::size_t result) {
   const Meta& meta = c.node().meta;
   const Meta* m = meta.list.empty() && result == 0 ? &meta
                   : result < meta.list.size()      ? &meta.list[result]
@@ -64,12 +51,12 @@ const Type* result_type(const Call& c, std::size_t result) {
   return m != nullptr && m->type ? &*m->type : nullptr;
 }
 
-Value as_result(Call& c, Value v, std::size_t result, DType missing) {
+Value as_result(OperatorCall& c, Value v, std::size_t result, DType missing) {
   const Type* type = result_type(c, result);
   return c.cast(v, type != nullptr ? type->dtype : missing);
 }
 
-std::vector<Value> masked(const Call& c, std::vector<Value> values, std::string_view mask) {
+std::vector<Value> masked(const OperatorCall& c, std::vector<Value> values, std::string_view mask) {
   std::vector<bool> wanted = c.flags(mask);
   for (std::size_t i = 0; i < values.size() && i < wanted.size(); ++i)
     if (!wanted[i]) values[i] = Value{};
@@ -90,13 +77,13 @@ Ints dims_but(std::size_t rank, std::size_t dim) {
   return dims;
 }
 
-Value by_channel(Call& c, Value v, std::size_t rank) {
+Value by_channel(OperatorCall& c, Value v, std::size_t rank) {
   Shape shape(static_cast<std::uint32_t>(rank), 1);
   shape[1] = c.type(v).elements();
   return c.reshape(v, shape);
 }
 
-Value padded(Call& c, Value x, const Ints& low, const Ints& high, double value) {
+Value padded(OperatorCall& c, Value x, const Ints& low, const Ints& high, double value) {
   auto nothing = [](std::int64_t width) { return width == 0; };
   if (std::ranges::all_of(low, nothing) && std::ranges::all_of(high, nothing)) return x;
   return c.build(ops::pad, {x, c.scalar(c.type(x).dtype, value)}, {{"low", low}, {"high", high}});
@@ -104,23 +91,23 @@ Value padded(Call& c, Value x, const Ints& low, const Ints& high, double value) 
 
 // ---- formulas
 
-Expr wide(Call& c, Value v) { return {&c, c.cast(v, wide_dtype(c.type(v).dtype))}; }
-Expr wide(Call& c, std::string_view name) { return wide(c, c.value(name)); }
+Expr wide(OperatorCall& c, Value v) { return {&c, c.cast(v, wide_dtype(c.type(v).dtype))}; }
+Expr wide(OperatorCall& c, std::string_view name) { return wide(c, c.value(name)); }
 
 Expr apply(const Op& op, const Term& a) { return {a.call, a.call->pointwise(op, {a.operand})}; }
 
 Expr apply(const Op& op, const Term& a, const Term& b) {
-  Call* call = a.call != nullptr ? a.call : b.call;
+  OperatorCall* call = a.call != nullptr ? a.call : b.call;
   return {call, call->pointwise(op, {a.operand, b.operand})};
 }
 
 Expr apply(const Op& op, const Term& a, const Term& b, const Term& d) {
-  Call* call = a.call != nullptr ? a.call : b.call != nullptr ? b.call : d.call;
+  OperatorCall* call = a.call != nullptr ? a.call : b.call != nullptr ? b.call : d.call;
   return {call, call->pointwise(op, {a.operand, b.operand, d.operand})};
 }
 
 Expr select(const Expr& condition, const Term& a, const Term& b) {
-  Call& c = *condition.call;
+  OperatorCall& c = *condition.call;
   DType dtype = c.promoted({a.operand, b.operand});
   Value x = c.plain(a.operand, dtype), y = c.plain(b.operand, dtype);
   Shape shape = c.common_shape({condition.value, x, y});

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend::nn {
 namespace {
@@ -14,24 +15,24 @@ Expr softplus_of(const Expr& x) { return apply(ops::log1p, exp(x)); }
 
 // ---- those that are ops of ours
 
-Returned one_op(Call& c) { return c.float_pointwise(*c.row().op, {c.value("self")}); }
+Returned one_op(OperatorCall& c) { return c.float_pointwise(*c.row().op, {c.value("self")}); }
 
-Returned one_gradient(Call& c) {
+Returned one_gradient(OperatorCall& c) {
   return c.float_pointwise(*c.row().op,
                            {c.value("grad_output"), c.value(c.has("output") ? "output" : "self")});
 }
 
-bool by_tanh(const Call& c) {
+bool by_tanh(const OperatorCall& c) {
   std::string how = c.text("approximate", "none");
   if (how != "none" && how != "tanh") c.refuse("approximate is '" + how + "', wanted none or tanh");
   return how == "tanh";
 }
 
-Returned gelu(Call& c) {
+Returned gelu(OperatorCall& c) {
   return c.float_pointwise(by_tanh(c) ? ops::gelu_tanh : ops::gelu, {c.value("self")});
 }
 
-Returned gelu_backward(Call& c) {
+Returned gelu_backward(OperatorCall& c) {
   return c.float_pointwise(by_tanh(c) ? ops::gelu_tanh_grad : ops::gelu_grad,
                            {c.value("grad_output"), c.value("self")});
 }
@@ -42,31 +43,31 @@ struct Elu {
   double negative, positive, inner;
 };
 
-Value elu_of(Call& c, const Elu& e) {
+Value elu_of(OperatorCall& c, const Elu& e) {
   return activation(c, [&](const Expr& x) {
     return select(x <= 0.0, apply(ops::expm1, x * e.inner) * e.negative, x * e.positive);
   });
 }
 
-Elu elu_numbers(const Call& c) {
+Elu elu_numbers(const OperatorCall& c) {
   double scale = c.real("scale", 1);
   return {c.real("alpha", 1) * scale, scale, c.real("input_scale", 1)};
 }
 
-Returned elu(Call& c) { return elu_of(c, elu_numbers(c)); }
+Returned elu(OperatorCall& c) { return elu_of(c, elu_numbers(c)); }
 
-Returned selu(Call& c) {
+Returned selu(OperatorCall& c) {
   constexpr double alpha = 1.6732632423543772848170429916717;
   constexpr double scale = 1.0507009873554804934193349852946;
   return elu_of(c, {alpha * scale, scale, 1});
 }
 
-Returned celu(Call& c) {
+Returned celu(OperatorCall& c) {
   double alpha = c.real("alpha", 1);
   return elu_of(c, {alpha, 1, 1 / alpha});
 }
 
-Returned elu_backward(Call& c) {
+Returned elu_backward(OperatorCall& c) {
   Elu e = elu_numbers(c);
   bool is_result = c.flag("is_result");
   return gradient(c, "grad_output", "self_or_result", [&](const Expr& g, const Expr& x) {
@@ -75,7 +76,7 @@ Returned elu_backward(Call& c) {
   });
 }
 
-Returned softplus(Call& c) {
+Returned softplus(OperatorCall& c) {
   double beta = c.real("beta", 1), threshold = c.real("threshold", 20);
   return activation(c, [&](const Expr& x) {
     Expr z = x * beta;
@@ -83,7 +84,7 @@ Returned softplus(Call& c) {
   });
 }
 
-Returned softplus_backward(Call& c) {
+Returned softplus_backward(OperatorCall& c) {
   double beta = c.real("beta", 1), threshold = c.real("threshold", 20);
   return gradient(c, [&](const Expr& g, const Expr& x) {
     Expr z = x * beta, e = exp(z);
@@ -91,11 +92,11 @@ Returned softplus_backward(Call& c) {
   });
 }
 
-Returned mish(Call& c) {
+Returned mish(OperatorCall& c) {
   return activation(c, [](const Expr& x) { return x * tanh(softplus_of(x)); });
 }
 
-Returned mish_backward(Call& c) {
+Returned mish_backward(OperatorCall& c) {
   return gradient(c, [](const Expr& g, const Expr& x) {
     Expr t = tanh(softplus_of(x));
     return g * (t + x * sigmoid(x) * (1.0 - t * t));
@@ -104,22 +105,22 @@ Returned mish_backward(Call& c) {
 
 Expr decay(const Expr& x) { return exp(-apply(ops::abs, x)); }
 
-Value log_sigmoid_of(Call& c) {
+Value log_sigmoid_of(OperatorCall& c) {
   return activation(
       c, [](const Expr& x) { return apply(ops::minimum, x, 0.0) - apply(ops::log1p, decay(x)); });
 }
 
-Returned log_sigmoid(Call& c) { return log_sigmoid_of(c); }
+Returned log_sigmoid(OperatorCall& c) { return log_sigmoid_of(c); }
 
 /// The second result helps the source's own gradient; some kernels leave it empty.
-Returned log_sigmoid_forward(Call& c) {
+Returned log_sigmoid_forward(OperatorCall& c) {
   const Type* buffer = result_type(c, 1);
   bool empty = buffer != nullptr && buffer->shape != c.type("self").shape;
   return std::vector<Value>{log_sigmoid_of(c),
                             empty ? c.filled(*buffer, 0.0) : activation(c, decay)};
 }
 
-Returned log_sigmoid_backward(Call& c) {
+Returned log_sigmoid_backward(OperatorCall& c) {
   return gradient(c, [](const Expr& g, const Expr& x) {
     Expr z = decay(x);
     Expr share = z / (z + 1.0);
@@ -134,7 +135,7 @@ struct Halves {
   std::int64_t dim;
 };
 
-Halves halves(Call& c) {
+Halves halves(OperatorCall& c) {
   Value x = wide(c, "self").value;
   const Shape shape = c.type(x).shape;
   std::int64_t dim = c.dim("dim", shape.size(), -1);
@@ -143,12 +144,12 @@ Halves halves(Call& c) {
   return {{&c, c.slice(x, dim, 0, size / 2)}, {&c, c.slice(x, dim, size / 2, size)}, dim};
 }
 
-Returned glu(Call& c) {
+Returned glu(OperatorCall& c) {
   Halves h = halves(c);
   return c.cast((h.value * sigmoid(h.gate)).value, c.type("self").dtype);
 }
 
-Returned glu_backward(Call& c) {
+Returned glu_backward(OperatorCall& c) {
   Halves h = halves(c);
   Expr g = wide(c, "grad_output"), s = sigmoid(h.gate);
   std::array parts{(g * s).value, (g * h.value * s * (1.0 - s)).value};

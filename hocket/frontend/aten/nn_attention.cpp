@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend::nn {
 namespace {
@@ -23,7 +24,7 @@ struct Attention {
 };
 
 /// Every head of k and v serves several of q, one behind the other.
-Value with_heads(Call& c, Value v, std::int64_t heads) {
+Value with_heads(OperatorCall& c, Value v, std::int64_t heads) {
   Shape shape = c.type(v).shape;
   if (shape.size() < 3) return v;
   std::int64_t own = shape[shape.size() - 3];
@@ -36,14 +37,14 @@ Value with_heads(Call& c, Value v, std::int64_t heads) {
   return c.reshape(c.broadcast(c.reshape(v, split), spread), shape);
 }
 
-Shape lead_of(const Call& c, Value v) {
+Shape lead_of(const OperatorCall& c, Value v) {
   Shape lead = c.type(v).shape;
   for (int i = 0; i < 2 && !lead.empty(); ++i) lead.pop_back();
   return lead;
 }
 
 /// Four dimensions: batch dimensions but the last become one.
-Value four_dims(Call& c, Value v, const Shape& lead, bool spread) {
+Value four_dims(OperatorCall& c, Value v, const Shape& lead, bool spread) {
   Shape shape = c.type(v).shape, flat;
   std::size_t n = lead.size();
   while (shape.size() < n + 2) shape.insert(shape.begin(), 1);
@@ -57,13 +58,13 @@ Value four_dims(Call& c, Value v, const Shape& lead, bool spread) {
   return c.reshape(v, flat);
 }
 
-void require_plain(const Call& c) {
+void require_plain(const OperatorCall& c) {
   if (c.real("dropout_p", 0) != 0) refuse_random(c);
   if (c.has("dropout_mask")) c.refuse("dropout_mask is not supported");
   if (c.flag("return_debug_mask", false)) c.refuse("return_debug_mask is not supported");
 }
 
-void open_mask(Call& c, Attention& a) {
+void open_mask(OperatorCall& c, Attention& a) {
   bool yes_or_no = c.type(a.mask).dtype == DType::boolean;
   Expr mask{&c, a.mask};
   Expr through = yes_or_no ? mask : apply(ops::ne, mask, -infinity);
@@ -72,7 +73,7 @@ void open_mask(Call& c, Attention& a) {
   a.mask = (yes_or_no ? mask | apply(ops::bit_not, seen) : select(seen, mask, 0.0)).value;
 }
 
-Attention attention_of(Call& c, Value mask) {
+Attention attention_of(OperatorCall& c, Value mask) {
   require_plain(c);
   Attention a;
   Value q = c.value("query"), k = c.value("key"), v = c.value("value");
@@ -104,7 +105,7 @@ Attention attention_of(Call& c, Value mask) {
   return a;
 }
 
-Value only_seen(Call& c, const Attention& a, Value v, double otherwise) {
+Value only_seen(OperatorCall& c, const Attention& a, Value v, double otherwise) {
   if (!a.seen) return v;
   Expr seen{&c, a.seen};
   if (c.type(v).shape.size() == 3) {
@@ -119,7 +120,7 @@ struct Attended {
   Value y, lse;
 };
 
-Attended attended(Call& c, const Attention& a) {
+Attended attended(OperatorCall& c, const Attention& a) {
   std::vector<Value> r = c.build_lists(ops::attention, {{a.q}, {a.k}, {a.v}, slot(a.mask)},
                                        {{"causal", a.causal}, {"scale", a.scale}});
   Shape shape = a.lead;
@@ -129,7 +130,7 @@ Attended attended(Call& c, const Attention& a) {
 }
 
 /// What the softmax gives, in the wide dtype.
-Expr probabilities(Call& c, const Attention& a) {
+Expr probabilities(OperatorCall& c, const Attention& a) {
   Expr q = wide(c, a.q), k = wide(c, a.k);
   double size = static_cast<double>(c.type(a.q).shape[3]);
   Expr s = Expr{&c, c.build(ops::matmul, {q.value, k.value}, {{"transpose_b", true}})} *
@@ -148,12 +149,12 @@ Expr probabilities(Call& c, const Attention& a) {
 
 // ---- forward
 
-Returned attention(Call& c) {
+Returned attention(OperatorCall& c) {
   return attended(c, attention_of(c, optional_value(c, "attn_mask"))).y;
 }
 
 /// The kernel for CPUs takes a bool mask as numbers to add; only its caller turns it into one.
-Returned attention_math(Call& c) {
+Returned attention_math(OperatorCall& c) {
   Value mask = optional_value(c, "attn_mask");
   bool counts = c.row().target == "aten._scaled_dot_product_attention_math.default";
   if (mask && counts) mask = c.cast(mask, c.type("query").dtype);
@@ -164,13 +165,13 @@ Returned attention_math(Call& c) {
   return std::vector<Value>{y, as_result(c, c.reshape(p, shape), 1, a.out)};
 }
 
-Returned flash_for_cpu(Call& c) {
+Returned flash_for_cpu(OperatorCall& c) {
   Attended r = attended(c, attention_of(c, optional_value(c, "attn_mask")));
   return std::vector<Value>{r.y, as_result(c, r.lse, 1, c.type(r.lse).dtype)};
 }
 
 /// Some kernels pad the rows to a multiple, keep a last dimension of one, or leave it out.
-Value lse_result(Call& c, Value lse) {
+Value lse_result(OperatorCall& c, Value lse) {
   const Type* wanted = result_type(c, 1);
   if (wanted == nullptr || wanted->shape.size() < 3) return lse;
   const Shape rows = c.type(lse).shape;
@@ -180,7 +181,7 @@ Value lse_result(Call& c, Value lse) {
 }
 
 /// The other results hold nothing without dropout: sequence tables, seeds, masks for debugging.
-std::vector<Value> with_rest(Call& c, const Attended& r, std::size_t count) {
+std::vector<Value> with_rest(OperatorCall& c, const Attended& r, std::size_t count) {
   std::vector<Value> results{r.y, lse_result(c, r.lse)};
   for (std::size_t i = 2; i < count; ++i) {
     const Type* type = result_type(c, i);
@@ -189,18 +190,18 @@ std::vector<Value> with_rest(Call& c, const Attended& r, std::size_t count) {
   return results;
 }
 
-Returned efficient(Call& c) {
+Returned efficient(OperatorCall& c) {
   return with_rest(c, attended(c, attention_of(c, optional_value(c, "attn_bias"))), 4);
 }
 
-Returned flash(Call& c) {
+Returned flash(OperatorCall& c) {
   return with_rest(c, attended(c, attention_of(c, optional_value(c, "attn_bias"))), 9);
 }
 
 // ---- gradients
 
 /// Heads that were shared: their gradients add up.
-Value shared_heads(Call& c, Value d, const Attention& a, std::string_view name) {
+Value shared_heads(OperatorCall& c, Value d, const Attention& a, std::string_view name) {
   const Shape wanted = c.type(name).shape;
   if (a.groups > 1) {
     const Shape& shape = c.type(d).shape;
@@ -210,7 +211,7 @@ Value shared_heads(Call& c, Value d, const Attention& a, std::string_view name) 
   return c.cast(c.reshape(d, wanted), c.type(name).dtype);
 }
 
-Value lse_operand(Call& c, const Attention& a) {
+Value lse_operand(OperatorCall& c, const Attention& a) {
   const Shape q = c.type(a.q).shape;
   Value lse = c.cast(c.value("logsumexp"), row(c.type(a.q).dtype).accumulate);
   if (c.type(lse).shape.size() == 4) {
@@ -224,7 +225,7 @@ Value lse_operand(Call& c, const Attention& a) {
 }
 
 /// By the mask that was added: as by the scores, summed where it was spread.
-Value mask_gradient(Call& c, const Attention& a, Value dy, Value y, Value mask) {
+Value mask_gradient(OperatorCall& c, const Attention& a, Value dy, Value y, Value mask) {
   Expr g = wide(c, dy), v = wide(c, a.v);
   Expr dp{&c, c.build(ops::matmul, {g.value, v.value}, {{"transpose_b", true}})};
   Expr d = probabilities(c, a) * (dp - reduce(ops::sum, g * wide(c, y), {3}, true));
@@ -238,7 +239,7 @@ Value mask_gradient(Call& c, const Attention& a, Value dy, Value y, Value mask) 
   return c.cast(c.reshape(d.value, c.type(mask).shape), c.type(mask).dtype);
 }
 
-std::vector<Value> gradients(Call& c, std::string_view dy_name, Value mask) {
+std::vector<Value> gradients(OperatorCall& c, std::string_view dy_name, Value mask) {
   if (c.type("query").shape.size() != 4) c.refuse("query has not four dimensions");
   Attention a = attention_of(c, mask);
   DType dtype = c.type(a.q).dtype;
@@ -254,7 +255,7 @@ std::vector<Value> gradients(Call& c, std::string_view dy_name, Value mask) {
   return masked(c, std::move(results), "grad_input_mask");
 }
 
-Returned attention_backward(Call& c) {
+Returned attention_backward(OperatorCall& c) {
   return gradients(c, c.has("grad_out_") ? "grad_out_" : "grad_out",
                    optional_value(c, c.has("attn_bias") ? "attn_bias" : "attn_mask"));
 }

@@ -2,6 +2,7 @@
 // the source says so or not.
 
 #include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend::nn {
 namespace {
@@ -17,7 +18,7 @@ struct Operands {
   DType out, stats;
 };
 
-Operands operands(Call& c) {
+Operands operands(OperatorCall& c) {
   Value x = c.value("input"), w = optional_value(c, "weight"), b = optional_value(c, "bias");
   DType out = c.type(x).dtype, dtype = common_dtype(c, {x, w, b});
   if (w) w = c.cast(w, dtype);
@@ -25,13 +26,13 @@ Operands operands(Call& c) {
   return {c.cast(x, dtype), w, b, out, row(dtype).accumulate};
 }
 
-double epsilon(const Call& c) { return c.real(c.has("epsilon") ? "epsilon" : "eps", 1e-5); }
+double epsilon(const OperatorCall& c) { return c.real(c.has("epsilon") ? "epsilon" : "eps", 1e-5); }
 
-double momentum(const Call& c) {
+double momentum(const OperatorCall& c) {
   return c.real(c.has("momentum") ? "momentum" : "exponential_average_factor", 0.1);
 }
 
-BatchNorm of_batch(Call& c, const Operands& o, Value running_mean, Value running_var) {
+BatchNorm of_batch(OperatorCall& c, const Operands& o, Value running_mean, Value running_var) {
   bool moves = running_mean && running_var;
   Value mean = moves ? c.cast(running_mean, o.stats) : Value{},
         var = moves ? c.cast(running_var, o.stats) : Value{};
@@ -46,13 +47,13 @@ BatchNorm of_batch(Call& c, const Operands& o, Value running_mean, Value running
   return result;
 }
 
-BatchNorm of_batch(Call& c) {
+BatchNorm of_batch(OperatorCall& c) {
   return of_batch(c, operands(c), optional_value(c, "running_mean"),
                   optional_value(c, "running_var"));
 }
 
 /// The statistics are those given; the source returns empty ones.
-BatchNorm of_statistics(Call& c) {
+BatchNorm of_statistics(OperatorCall& c) {
   if (!c.has("running_mean") || !c.has("running_var"))
     c.refuse("without training it needs running_mean and running_var");
   Operands o = operands(c);
@@ -65,36 +66,38 @@ BatchNorm of_statistics(Call& c) {
   return {c.cast(y, o.out), none, none, c.value("running_mean"), c.value("running_var")};
 }
 
-BatchNorm normed(Call& c, bool training) { return training ? of_batch(c) : of_statistics(c); }
+BatchNorm normed(OperatorCall& c, bool training) {
+  return training ? of_batch(c) : of_statistics(c);
+}
 
-std::vector<Value> with_saved(Call& c, const BatchNorm& n) {
+std::vector<Value> with_saved(OperatorCall& c, const BatchNorm& n) {
   return {n.y, as_result(c, n.mean, 1, c.type(n.mean).dtype),
           as_result(c, n.invstd, 2, c.type(n.invstd).dtype)};
 }
 
 /// Bytes for the gradient that only the source's own kernels read.
-Value reserve(Call& c) {
+Value reserve(OperatorCall& c) {
   const Type* type = result_type(c, 3);
   return c.filled(type != nullptr ? *type : Type{DType::u8, false, {0}}, std::int64_t{0});
 }
 
-void write_statistics(Call& c, const BatchNorm& n) {
+void write_statistics(OperatorCall& c, const BatchNorm& n) {
   if (!n.running_mean) return;
   c.write(c.tensor("running_mean"), n.running_mean);
   c.write(c.tensor("running_var"), n.running_var);
 }
 
-std::vector<Value> writing(Call& c, bool training) {
+std::vector<Value> writing(OperatorCall& c, bool training) {
   BatchNorm n = normed(c, training);
   if (training) write_statistics(c, n);
   return with_saved(c, n);
 }
 
-Returned batch_norm(Call& c) { return writing(c, c.flag("training"))[0]; }
-Returned native_batch_norm(Call& c) { return writing(c, c.flag("training")); }
-Returned no_training(Call& c) { return with_saved(c, of_statistics(c)); }
+Returned batch_norm(OperatorCall& c) { return writing(c, c.flag("training"))[0]; }
+Returned native_batch_norm(OperatorCall& c) { return writing(c, c.flag("training")); }
+Returned no_training(OperatorCall& c) { return with_saved(c, of_statistics(c)); }
 
-Returned functional(Call& c) {
+Returned functional(OperatorCall& c) {
   BatchNorm n = normed(c, c.flag("training", true));
   std::vector<Value> all = with_saved(c, n);
   if (!c.has("training")) all.push_back(reserve(c));
@@ -102,19 +105,19 @@ Returned functional(Call& c) {
   return all;
 }
 
-std::vector<Value> with_reserve(Call& c, bool training) {
+std::vector<Value> with_reserve(OperatorCall& c, bool training) {
   std::vector<Value> all = writing(c, training);
   all.push_back(reserve(c));
   return all;
 }
 
-Returned with_update(Call& c) { return with_reserve(c, true); }
-Returned no_update(Call& c) { return with_reserve(c, false); }
-Returned cudnn_batch_norm(Call& c) { return with_reserve(c, c.flag("training")); }
+Returned with_update(OperatorCall& c) { return with_reserve(c, true); }
+Returned no_update(OperatorCall& c) { return with_reserve(c, false); }
+Returned cudnn_batch_norm(OperatorCall& c) { return with_reserve(c, c.flag("training")); }
 
 /// Every image by itself: a batch norm whose channels are those of all images. The running
 /// statistics become the mean of what each image would make of them.
-Returned instance_norm(Call& c) {
+Returned instance_norm(OperatorCall& c) {
   if (!c.flag("use_input_stats")) return of_statistics(c).y;
   Operands o = operands(c);
   const Shape shape = c.type(o.x).shape;
@@ -143,7 +146,7 @@ struct Gradient {
   DType dtype;
 };
 
-std::vector<Value> trained_gradient(Call& c, const Gradient& g, std::string_view invstd) {
+std::vector<Value> trained_gradient(OperatorCall& c, const Gradient& g, std::string_view invstd) {
   DType stats = row(g.dtype).accumulate;
   return c.build_lists(ops::batch_norm_grad, {{c.cast(g.dy, g.dtype)},
                                               {c.cast(g.x, g.dtype)},
@@ -153,7 +156,7 @@ std::vector<Value> trained_gradient(Call& c, const Gradient& g, std::string_view
 }
 
 /// With fixed statistics the norm is a line by channel.
-std::vector<Value> fixed_gradient(Call& c, const Gradient& g) {
+std::vector<Value> fixed_gradient(OperatorCall& c, const Gradient& g) {
   std::size_t rank = c.type(g.x).shape.size();
   Expr dy = wide(c, g.dy), x = wide(c, g.x);
   auto channel = [&](Value v) { return wide(c, by_channel(c, v, rank)); };
@@ -165,7 +168,7 @@ std::vector<Value> fixed_gradient(Call& c, const Gradient& g) {
           reduce(ops::sum, dy, dims, false).value};
 }
 
-std::vector<Value> batch_norm_gradient(Call& c, std::string_view dy_name, bool trained,
+std::vector<Value> batch_norm_gradient(OperatorCall& c, std::string_view dy_name, bool trained,
                                        std::string_view invstd) {
   Gradient g{c.value(dy_name), c.value("input"), optional_value(c, "weight"), {}};
   DType out = c.type(g.x).dtype, weight_out = g.weight ? c.type(g.weight).dtype : out;
@@ -177,16 +180,16 @@ std::vector<Value> batch_norm_gradient(Call& c, std::string_view dy_name, bool t
   return d;
 }
 
-Returned native_batch_norm_backward(Call& c) {
+Returned native_batch_norm_backward(OperatorCall& c) {
   return masked(c, batch_norm_gradient(c, "grad_out", c.flag("train"), "save_invstd"),
                 "output_mask");
 }
 
-Returned batch_norm_backward(Call& c) {
+Returned batch_norm_backward(OperatorCall& c) {
   return masked(c, batch_norm_gradient(c, "grad_out", c.flag("update"), "save_var"), "output_mask");
 }
 
-Returned cudnn_batch_norm_backward(Call& c) {
+Returned cudnn_batch_norm_backward(OperatorCall& c) {
   return batch_norm_gradient(c, "grad_output", true, "save_var");
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend::nn {
 namespace {
@@ -24,11 +25,11 @@ std::size_t place(const Labels& labels, int label) {
   return static_cast<std::size_t>(std::ranges::find(labels, label) - labels.begin());
 }
 
-std::int64_t size(const Call& c, const Labeled& t, int label) {
+std::int64_t size(const OperatorCall& c, const Labeled& t, int label) {
   return c.type(t.value).shape[place(t.labels, label)];
 }
 
-Labeled without(Call& c, const Labeled& t, const Labels& kept) {
+Labeled without(OperatorCall& c, const Labeled& t, const Labels& kept) {
   Ints gone;
   Labels left;
   for (std::size_t i = 0; i < t.labels.size(); ++i) {
@@ -40,14 +41,14 @@ Labeled without(Call& c, const Labeled& t, const Labels& kept) {
   return gone.empty() ? t : Labeled{c.reduce(ops::sum, t.value, gone, false), left};
 }
 
-Value in_order(Call& c, const Labeled& t, const Labels& order) {
+Value in_order(OperatorCall& c, const Labeled& t, const Labels& order) {
   Ints dims;
   for (int label : order) dims.push_back(static_cast<std::int64_t>(place(t.labels, label)));
   return c.permute(t.value, dims);
 }
 
 /// A dimension of size 1 is as long as the same one of the other tensor.
-Labeled stretched(Call& c, const Labeled& t, const Labeled& other) {
+Labeled stretched(OperatorCall& c, const Labeled& t, const Labeled& other) {
   Shape shape = c.type(t.value).shape;
   for (std::size_t i = 0; i < t.labels.size(); ++i)
     if (shape[i] == 1 && holds(other.labels, t.labels[i])) shape[i] = size(c, other, t.labels[i]);
@@ -55,7 +56,7 @@ Labeled stretched(Call& c, const Labeled& t, const Labeled& other) {
 }
 
 /// In this order of labels, with dimensions of size 1 for those it lacks.
-Value aligned(Call& c, const Labeled& t, const Labels& order) {
+Value aligned(OperatorCall& c, const Labeled& t, const Labels& order) {
   Labels own;
   Shape shape;
   for (int label : order) {
@@ -73,7 +74,7 @@ Labels joined(std::initializer_list<Labels> parts) {
 }
 
 /// The product, summed over all labels but those kept.
-Labeled contract(Call& c, Labeled a, Labeled b, const Labels& kept) {
+Labeled contract(OperatorCall& c, Labeled a, Labeled b, const Labels& kept) {
   a = without(c, a, joined({kept, b.labels}));
   b = without(c, b, joined({kept, a.labels}));
   a = stretched(c, a, b);
@@ -110,7 +111,7 @@ struct Equation {
 /// Dimensions behind dots are counted from their last one, beyond all letters.
 constexpr int dots = 256;
 
-Labels labels_of(const Call& c, std::string_view term, std::size_t dotted) {
+Labels labels_of(const OperatorCall& c, std::string_view term, std::size_t dotted) {
   Labels labels;
   for (std::size_t i = 0; i < term.size(); ++i) {
     bool letter = (term[i] >= 'a' && term[i] <= 'z') || (term[i] >= 'A' && term[i] <= 'Z');
@@ -139,7 +140,7 @@ Labels implied_result(const std::vector<Labels>& operands, std::size_t dotted) {
   return result;
 }
 
-Equation equation(Call& c, const std::vector<Value>& tensors) {
+Equation equation(OperatorCall& c, const std::vector<Value>& tensors) {
   std::string text = c.text("equation");
   std::erase(text, ' ');
   std::size_t arrow = text.find("->"), widest = 0, start = 0;
@@ -163,7 +164,7 @@ Equation equation(Call& c, const std::vector<Value>& tensors) {
 }
 
 /// From left to right, each product summed over what nobody needs any more.
-Returned einsum(Call& c) {
+Returned einsum(OperatorCall& c) {
   std::vector<Value> tensors = c.values("tensors");
   if (tensors.empty()) c.refuse("no operands");
   Equation e = equation(c, tensors);
@@ -180,7 +181,7 @@ Returned einsum(Call& c) {
 
 // ---- relatives
 
-Returned tensordot(Call& c) {
+Returned tensordot(OperatorCall& c) {
   Labeled a{c.value("self"), {}}, b{c.value("other"), {}};
   std::size_t left = c.type(a.value).shape.size(), right = c.type(b.value).shape.size();
   Ints mine = c.ints("dims_self"), theirs = c.ints("dims_other");
@@ -200,12 +201,12 @@ Returned tensordot(Call& c) {
   return contract(c, a, b, kept).value;
 }
 
-Returned outer(Call& c) {
+Returned outer(OperatorCall& c) {
   return contract(c, {c.value("self"), {0}}, {c.value("vec2"), {1}}, {0, 1}).value;
 }
 
 /// x1 W x2 for every matrix of the weight.
-Returned bilinear(Call& c) {
+Returned bilinear(OperatorCall& c) {
   Value x = c.value("input1"), y = c.value("input2"), w = c.value("weight");
   DType dtype = c.type(x).dtype;
   Labels lead;
@@ -220,7 +221,7 @@ Returned bilinear(Call& c) {
 }
 
 /// Each element of the first times all of the second.
-Returned kron(Call& c) {
+Returned kron(OperatorCall& c) {
   Value a = c.value("self"), b = c.value("other");
   Shape left = c.type(a).shape, right = c.type(b).shape, wide_left, wide_right, shape;
   while (left.size() < right.size()) left.insert(left.begin(), 1);

@@ -1,6 +1,7 @@
 // Convolutions, plain and transposed, and their gradients.
 
 #include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend::nn {
 namespace {
@@ -10,7 +11,7 @@ struct Window {
   std::int64_t groups = 1;
 };
 
-Window window(const Call& c, std::size_t spatial) {
+Window window(const OperatorCall& c, std::size_t spatial) {
   Window w{per_dim(c, "stride", spatial, 1),
            {},
            per_dim(c, "dilation", spatial, 1),
@@ -23,7 +24,7 @@ Window window(const Call& c, std::size_t spatial) {
 }
 
 /// `padding="same"`: as many zeros as keep the size; an odd one more goes to the end.
-Value pad_to_keep_size(Call& c, Value x, Value w, Window& window) {
+Value pad_to_keep_size(OperatorCall& c, Value x, Value w, Window& window) {
   const Argument* padding = c.find("padding");
   const std::string* how = padding != nullptr ? padding->as<std::string>() : nullptr;
   if (how == nullptr || *how == "valid") return x;
@@ -38,7 +39,7 @@ Value pad_to_keep_size(Call& c, Value x, Value w, Window& window) {
   return padded(c, x, none, more, 0);
 }
 
-Value convolved(Call& c, Value x, Value w, const Window& at, bool transposed) {
+Value convolved(OperatorCall& c, Value x, Value w, const Window& at, bool transposed) {
   return c.build(ops::conv, {x, w},
                  {{"stride", at.stride},
                   {"padding", at.padding},
@@ -48,7 +49,7 @@ Value convolved(Call& c, Value x, Value w, const Window& at, bool transposed) {
                   {"output_padding", transposed ? at.output_padding : Ints{}}});
 }
 
-Value convolution(Call& c, bool transposed) {
+Value convolution(OperatorCall& c, bool transposed) {
   Value x = c.value("input"), w = c.value("weight"), bias = optional_value(c, "bias");
   DType dtype = c.type(x).dtype, compute = bias ? wide_dtype(dtype) : dtype;
   std::size_t rank = c.type(w).shape.size();
@@ -71,11 +72,11 @@ Value convolution(Call& c, bool transposed) {
   return c.cast(y, dtype);
 }
 
-Returned plain(Call& c) { return convolution(c, false); }
-Returned transposed(Call& c) { return convolution(c, true); }
-Returned either(Call& c) { return convolution(c, c.flag("transposed")); }
+Returned plain(OperatorCall& c) { return convolution(c, false); }
+Returned transposed(OperatorCall& c) { return convolution(c, true); }
+Returned either(OperatorCall& c) { return convolution(c, c.flag("transposed")); }
 
-Value conv_gradient(Call& c, const Op& op, Value dy, Value other, const Window& at,
+Value conv_gradient(OperatorCall& c, const Op& op, Value dy, Value other, const Window& at,
                     const Shape& shape) {
   return c.build(op, {dy, other},
                  {{"stride", at.stride},
@@ -87,20 +88,20 @@ Value conv_gradient(Call& c, const Op& op, Value dy, Value other, const Window& 
 
 /// A transposed convolution is the gradient of a plain one from y to x, whose window may find more
 /// places in y than x has, where output_padding reaches the stride: those count as zeros of x.
-Value extended(Call& c, Value x, const Window& at) {
+Value extended(OperatorCall& c, Value x, const Window& at) {
   Ints none(at.stride.size() + 2, 0), more = none;
   for (std::size_t i = 0; i < at.stride.size(); ++i)
     more[i + 2] = at.output_padding[i] / at.stride[i];
   return padded(c, x, none, more, 0);
 }
 
-Value cut_to(Call& c, Value v, const Shape& shape) {
+Value cut_to(OperatorCall& c, Value v, const Shape& shape) {
   for (std::size_t i = 0; i < shape.size(); ++i)
     if (c.type(v).shape[i] != shape[i]) v = c.slice(v, static_cast<std::int64_t>(i), 0, shape[i]);
   return v;
 }
 
-Returned convolution_backward(Call& c) {
+Returned convolution_backward(OperatorCall& c) {
   Value dy = c.value("grad_output"), x = c.value("input"), w = c.value("weight");
   const Shape x_shape = c.type(x).shape, w_shape = c.type(w).shape;
   if (w_shape.size() < 3 || c.type(dy).shape.size() != w_shape.size())

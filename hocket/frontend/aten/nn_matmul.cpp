@@ -1,16 +1,17 @@
 // Matrix products of every rank, with what is added to them.
 
 #include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend::nn {
 namespace {
 
-Value matmul(Call& c, Value a, Value b, bool transpose_b = false) {
+Value matmul(OperatorCall& c, Value a, Value b, bool transpose_b = false) {
   return c.build(ops::matmul, {a, b}, {{"transpose_b", transpose_b}});
 }
 
 /// A stack of rows by one matrix: the stack is flattened, so that it is one product.
-Value by_matrix(Call& c, Value a, Value b, bool transpose_b) {
+Value by_matrix(OperatorCall& c, Value a, Value b, bool transpose_b) {
   Shape shape = c.type(a).shape;
   std::int64_t width = shape.back(), rows = 1;
   shape.pop_back();
@@ -21,7 +22,7 @@ Value by_matrix(Call& c, Value a, Value b, bool transpose_b) {
 }
 
 /// Two stacks of matrices whose leading dimensions spread.
-Value by_stack(Call& c, Value a, Value b) {
+Value by_stack(OperatorCall& c, Value a, Value b) {
   auto split = [&](Value v) {
     Shape lead = c.type(v).shape, matrix;
     matrix = {lead[lead.size() - 2], lead.back()};
@@ -42,7 +43,7 @@ Value by_stack(Call& c, Value a, Value b) {
 
 }  // namespace
 
-Value product(Call& c, Value a, Value b, bool transpose_b) {
+Value product(OperatorCall& c, Value a, Value b, bool transpose_b) {
   Shape left = c.type(a).shape, right = c.type(b).shape;
   if (left.empty() || right.empty()) c.refuse("a product needs at least one dimension");
   if (left.size() == 1) a = c.reshape(a, {1, left[0]});
@@ -56,7 +57,7 @@ Value product(Call& c, Value a, Value b, bool transpose_b) {
 
 namespace {
 
-Returned two_factors(Call& c) {
+Returned two_factors(OperatorCall& c) {
   std::string_view second = "mat2";
   for (std::string_view name : {"vec", "tensor", "other"})
     if (c.has(name)) second = name;
@@ -66,7 +67,7 @@ Returned two_factors(Call& c) {
 }
 
 /// beta self + alpha y, rounded once; self is not even read where beta is 0.
-Value plus_self(Call& c, Expr y, DType dtype) {
+Value plus_self(OperatorCall& c, Expr y, DType dtype) {
   Number alpha = c.number("alpha", std::int64_t{1}), beta = c.number("beta", std::int64_t{1});
   if (as_double(alpha) != 1) y = y * alpha;
   if (as_double(beta) != 0) {
@@ -77,29 +78,29 @@ Value plus_self(Call& c, Expr y, DType dtype) {
   return c.cast(y.value, dtype);
 }
 
-Value plus_product(Call& c, Value a, Value b) {
+Value plus_product(OperatorCall& c, Value a, Value b) {
   DType dtype = c.dtype("out_dtype", c.type(a).dtype), compute = wide_dtype(dtype);
   return plus_self(c, {&c, product(c, c.cast(a, compute), c.cast(b, compute))}, dtype);
 }
 
-Returned addmm(Call& c) { return plus_product(c, c.value("mat1"), c.value("mat2")); }
-Returned addmm_activation(Call& c) {
+Returned addmm(OperatorCall& c) { return plus_product(c, c.value("mat1"), c.value("mat2")); }
+Returned addmm_activation(OperatorCall& c) {
   const Op& op = c.flag("use_gelu", false) ? ops::gelu : ops::relu;
   return c.pointwise(op, {plus_product(c, c.value("mat1"), c.value("mat2"))});
 }
 
-Returned addr(Call& c) {
+Returned addr(OperatorCall& c) {
   Value a = c.value("vec1"), b = c.value("vec2");
   DType dtype = c.promoted({c.value("self"), a, b});
   Expr column{&c, c.reshape(c.cast(a, wide_dtype(dtype)), {c.type(a).elements(), 1})};
   return plus_self(c, column * Expr{&c, c.cast(b, wide_dtype(dtype))}, dtype);
 }
 
-Returned addmv(Call& c) { return plus_product(c, c.value("mat"), c.value("vec")); }
-Returned baddbmm(Call& c) { return plus_product(c, c.value("batch1"), c.value("batch2")); }
+Returned addmv(OperatorCall& c) { return plus_product(c, c.value("mat"), c.value("vec")); }
+Returned baddbmm(OperatorCall& c) { return plus_product(c, c.value("batch1"), c.value("batch2")); }
 
 /// The sum over the stack is one product of matrices that stand side by side.
-Returned addbmm(Call& c) {
+Returned addbmm(OperatorCall& c) {
   Value a = c.value("batch1"), b = c.value("batch2");
   Shape left = c.type(a).shape, right = c.type(b).shape;
   if (left.size() != 3 || right.size() != 3) c.refuse("wanted two stacks of matrices");
@@ -107,7 +108,7 @@ Returned addbmm(Call& c) {
                       c.reshape(b, {right[0] * right[1], right[2]}));
 }
 
-Returned multi_dot(Call& c) {
+Returned multi_dot(OperatorCall& c) {
   std::vector<Value> all = c.values(c.has("tensors") ? "tensors" : "matrices");
   if (all.empty()) c.refuse("no operands");
   Value y = all[0];
@@ -115,7 +116,7 @@ Returned multi_dot(Call& c) {
   return y;
 }
 
-Returned linear(Call& c) {
+Returned linear(OperatorCall& c) {
   Value x = c.value("input"), w = c.value("weight"), bias = optional_value(c, "bias");
   DType dtype = c.type(x).dtype, compute = bias ? wide_dtype(dtype) : dtype;
   bool matrix = c.type(w).shape.size() == 2;

@@ -3,26 +3,27 @@
 #include <limits>
 
 #include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend::nn {
 namespace {
 
-std::int64_t over(const Call& c) {
+std::int64_t over(const OperatorCall& c) {
   return static_cast<std::int64_t>(c.ints("normalized_shape").size());
 }
 
-std::vector<Value> cast_slot(Call& c, Value v, DType dtype) {
+std::vector<Value> cast_slot(OperatorCall& c, Value v, DType dtype) {
   return v ? slot(c.cast(v, dtype)) : slot(v);
 }
 
 /// The dtype that a gradient by an optional weight has.
-DType weight_dtype(const Call& c, Value weight, Value x) {
+DType weight_dtype(const OperatorCall& c, Value weight, Value x) {
   return c.type(weight ? weight : x).dtype;
 }
 
 // ---- layer norm
 
-std::vector<Value> layer_normed(Call& c) {
+std::vector<Value> layer_normed(OperatorCall& c) {
   Value x = c.value("input"), w = optional_value(c, "weight"), b = optional_value(c, "bias");
   DType out = c.type(x).dtype, dtype = common_dtype(c, {x, w, b});
   std::vector<Value> y = c.build_lists(
@@ -32,16 +33,16 @@ std::vector<Value> layer_normed(Call& c) {
   return y;
 }
 
-Returned layer_norm(Call& c) { return layer_normed(c)[0]; }
+Returned layer_norm(OperatorCall& c) { return layer_normed(c)[0]; }
 
 /// Statistics in the dtype of the file: CPUs keep 16 bits where all operands have them.
-Returned native_layer_norm(Call& c) {
+Returned native_layer_norm(OperatorCall& c) {
   std::vector<Value> y = layer_normed(c);
   for (std::size_t i : {1, 2}) y[i] = as_result(c, y[i], i, c.type(y[i]).dtype);
   return y;
 }
 
-Returned native_layer_norm_backward(Call& c) {
+Returned native_layer_norm_backward(OperatorCall& c) {
   Value dy = c.value("grad_out"), x = c.value("input"), w = optional_value(c, "weight");
   DType dtype = common_dtype(c, {x, dy, w}), stats = row(dtype).accumulate;
   Value mean = c.cast(c.value("mean"), stats), rstd = c.cast(c.value("rstd"), stats);
@@ -57,13 +58,13 @@ Returned native_layer_norm_backward(Call& c) {
 // ---- root mean square
 
 /// Left out, it is the distance of 1 to the next number of the wide dtype.
-double rms_eps(const Call& c, DType dtype) {
+double rms_eps(const OperatorCall& c, DType dtype) {
   bool twice = wide_dtype(dtype) == DType::f64;
   return c.real("eps", twice ? std::numeric_limits<double>::epsilon()
                              : double{std::numeric_limits<float>::epsilon()});
 }
 
-std::vector<Value> rms_normed(Call& c) {
+std::vector<Value> rms_normed(OperatorCall& c) {
   Value x = c.value("input"), w = optional_value(c, "weight");
   DType out = c.type(x).dtype, dtype = common_dtype(c, {x, w});
   std::vector<Value> y = c.build_lists(ops::rms_norm, {{c.cast(x, dtype)}, cast_slot(c, w, dtype)},
@@ -72,15 +73,15 @@ std::vector<Value> rms_normed(Call& c) {
   return y;
 }
 
-Returned rms_norm(Call& c) { return rms_normed(c)[0]; }
+Returned rms_norm(OperatorCall& c) { return rms_normed(c)[0]; }
 
-Returned fused_rms_norm(Call& c) {
+Returned fused_rms_norm(OperatorCall& c) {
   std::vector<Value> y = rms_normed(c);
   y[1] = as_result(c, y[1], 1, c.type(y[1]).dtype);
   return y;
 }
 
-Returned fused_rms_norm_backward(Call& c) {
+Returned fused_rms_norm_backward(OperatorCall& c) {
   Value dy = c.value("grad_out"), x = c.value("input"), w = optional_value(c, "weight");
   DType dtype = common_dtype(c, {x, dy, w});
   Value rstd = c.cast(c.value("rstd"), row(dtype).accumulate);
@@ -100,12 +101,12 @@ Shape grouped(const Shape& x, std::int64_t groups) {
   return {x[0], groups, size};
 }
 
-void require_groups(const Call& c, const Shape& x, std::int64_t groups) {
+void require_groups(const OperatorCall& c, const Shape& x, std::int64_t groups) {
   if (x.size() < 2 || groups < 1 || x[1] % groups != 0)
     c.refuse("the channels do not fall into equal groups");
 }
 
-std::vector<Value> group_normed(Call& c, std::string_view groups_name) {
+std::vector<Value> group_normed(OperatorCall& c, std::string_view groups_name) {
   Value x = c.value("input"), w = optional_value(c, "weight"), b = optional_value(c, "bias");
   const Type type = c.type(x);
   std::int64_t groups = c.integer(groups_name);
@@ -121,16 +122,16 @@ std::vector<Value> group_normed(Call& c, std::string_view groups_name) {
   return y;
 }
 
-Returned group_norm(Call& c) { return group_normed(c, "num_groups")[0]; }
+Returned group_norm(OperatorCall& c) { return group_normed(c, "num_groups")[0]; }
 
-Returned native_group_norm(Call& c) {
+Returned native_group_norm(OperatorCall& c) {
   std::vector<Value> y = group_normed(c, "group");
   const Shape stats = {c.type(y[1]).shape[0], c.type(y[1]).shape[1]};
   for (std::size_t i : {1, 2}) y[i] = as_result(c, c.reshape(y[i], stats), i, c.type(y[i]).dtype);
   return y;
 }
 
-Returned native_group_norm_backward(Call& c) {
+Returned native_group_norm_backward(OperatorCall& c) {
   Value x_value = c.value("input"), w = optional_value(c, "weight");
   const Type type = c.type(x_value);
   std::int64_t groups = c.integer("group");

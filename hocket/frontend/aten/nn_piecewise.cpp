@@ -3,86 +3,87 @@
 #include <limits>
 
 #include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend::nn {
 namespace {
 
-Returned hardswish_backward(Call& c) {
+Returned hardswish_backward(OperatorCall& c) {
   return gradient(c, [](const Expr& g, const Expr& x) {
     return select(x <= -3.0, 0.0, select(x < 3.0, g * (x / 3.0 + 0.5), g));
   });
 }
 
-Returned hardsigmoid(Call& c) {
+Returned hardsigmoid(OperatorCall& c) {
   return activation(c, [](const Expr& x) { return apply(ops::clamp, x + 3.0, 0.0, 6.0) / 6.0; });
 }
 
-Returned hardsigmoid_backward(Call& c) {
+Returned hardsigmoid_backward(OperatorCall& c) {
   return gradient(c, [](const Expr& g, const Expr& x) {
     return select((x > -3.0) & (x < 3.0), g * double{1.0F / 6.0F}, 0.0);
   });
 }
 
-Value clamped(Call& c, const Number& low, const Number& high) {
+Value clamped(OperatorCall& c, const Number& low, const Number& high) {
   return activation(c, [&](const Expr& x) { return apply(ops::clamp, x, low, high); });
 }
 
-Returned hardtanh(Call& c) {
+Returned hardtanh(OperatorCall& c) {
   return clamped(c, c.number("min_val", std::int64_t{-1}), c.number("max_val", std::int64_t{1}));
 }
 
-Returned relu6(Call& c) { return clamped(c, std::int64_t{0}, std::int64_t{6}); }
+Returned relu6(OperatorCall& c) { return clamped(c, std::int64_t{0}, std::int64_t{6}); }
 
-Returned hardtanh_backward(Call& c) {
+Returned hardtanh_backward(OperatorCall& c) {
   return gradient(c, [&](const Expr& g, const Expr& x) {
     return select((x <= c.number("min_val")) | (x >= c.number("max_val")), 0.0, g);
   });
 }
 
-Value leaky(Call& c, double slope) {
+Value leaky(OperatorCall& c, double slope) {
   return activation(c, [&](const Expr& x) { return select(x > 0.0, x, x * slope); });
 }
 
-Returned leaky_relu(Call& c) { return leaky(c, c.real("negative_slope", 0.01)); }
+Returned leaky_relu(OperatorCall& c) { return leaky(c, c.real("negative_slope", 0.01)); }
 
 /// Without training the slope is the middle of its range.
-Returned rrelu(Call& c) {
+Returned rrelu(OperatorCall& c) {
   if (c.flag("training", false)) refuse_random(c);
   return leaky(c, (c.real("lower", 1.0 / 8) + c.real("upper", 1.0 / 3)) / 2);
 }
 
-Returned leaky_relu_backward(Call& c) {
+Returned leaky_relu_backward(OperatorCall& c) {
   return gradient(c, [&](const Expr& g, const Expr& x) {
     return select(x > 0.0, g, g * c.number("negative_slope"));
   });
 }
 
-Returned threshold(Call& c) {
+Returned threshold(OperatorCall& c) {
   return activation(
       c, [&](const Expr& x) { return select(x <= c.number("threshold"), c.number("value"), x); });
 }
 
-Returned threshold_backward(Call& c) {
+Returned threshold_backward(OperatorCall& c) {
   return gradient(
       c, [&](const Expr& g, const Expr& x) { return select(x <= c.number("threshold"), 0.0, g); });
 }
 
 Expr within(const Expr& x, double edge) { return (x >= -edge) & (x <= edge); }
 
-Returned hardshrink(Call& c) {
+Returned hardshrink(OperatorCall& c) {
   return activation(c,
                     [&](const Expr& x) { return select(within(x, c.real("lambd", 0.5)), 0.0, x); });
 }
 
 /// Inside, x times zero: a NaN stays and so does the sign of zero.
-Returned softshrink(Call& c) {
+Returned softshrink(OperatorCall& c) {
   double edge = c.real("lambd", 0.5);
   return activation(c, [&](const Expr& x) {
     return select(x > edge, x - edge, select(x < -edge, x + edge, x * 0.0));
   });
 }
 
-Returned shrink_backward(Call& c) {
+Returned shrink_backward(OperatorCall& c) {
   return gradient(c, c.has("grad_out") ? "grad_out" : "grad_output", "self",
                   [&](const Expr& g, const Expr& x) {
                     return select(within(x, c.real("lambd", 0.5)), 0.0, g);
@@ -92,18 +93,18 @@ Returned shrink_backward(Call& c) {
 // ---- prelu
 
 /// One weight for all, or one for each channel.
-Expr prelu_weight(Call& c) {
+Expr prelu_weight(OperatorCall& c) {
   Value w = c.value("weight");
   std::size_t rank = c.type("self").shape.size();
   if (c.type(w).elements() == 1) return wide(c, c.reshape(w, {}));
   return wide(c, c.type(w).shape.size() == 1 && rank > 1 ? by_channel(c, w, rank) : w);
 }
 
-Returned prelu(Call& c) {
+Returned prelu(OperatorCall& c) {
   return activation(c, [&](const Expr& x) { return select(x > 0.0, x, x * prelu_weight(c)); });
 }
 
-Returned prelu_backward(Call& c) {
+Returned prelu_backward(OperatorCall& c) {
   Value dx = gradient(
       c, [&](const Expr& g, const Expr& x) { return select(x > 0.0, g, g * prelu_weight(c)); });
   Value dw = gradient(c, [](const Expr& g, const Expr& x) { return select(x > 0.0, 0.0, g * x); });
@@ -111,7 +112,7 @@ Returned prelu_backward(Call& c) {
 }
 
 /// Without `eps` what lies outside has no gradient at all; with it, none that counts.
-Returned logit_backward(Call& c) {
+Returned logit_backward(OperatorCall& c) {
   double eps = c.real("eps", -1);
   bool cut = eps >= 0;
   return gradient(c, [&](const Expr& g, const Expr& x) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend::nn {
 namespace {
@@ -13,7 +14,7 @@ struct Pool {
   bool ceil;
 };
 
-Pool pool(const Call& c, std::size_t spatial) {
+Pool pool(const OperatorCall& c, std::size_t spatial) {
   Ints kernel = per_dim(c, "kernel_size", spatial, 1), stride = c.ints("stride");
   return {kernel, stride.empty() ? kernel : per_dim(c, "stride", spatial, 1),
           per_dim(c, "padding", spatial, 0), per_dim(c, "dilation", spatial, 1),
@@ -21,20 +22,20 @@ Pool pool(const Call& c, std::size_t spatial) {
 }
 
 /// `aten.max_pool2d_...`: the digit before the d.
-std::size_t pooled_dims(const Call& c) {
+std::size_t pooled_dims(const OperatorCall& c) {
   std::string_view target = c.row().target;
   std::size_t at = target.find("pool");
   return static_cast<std::size_t>(target[at + 4] - '0');
 }
 
-Ints shape_of(const Call& c, Value v) {
+Ints shape_of(const OperatorCall& c, Value v) {
   const Shape& shape = c.type(v).shape;
   return Ints(shape.begin(), shape.end());
 }
 
 // ---- the largest
 
-std::vector<Value> max_pooled(Call& c, const Pool& p) {
+std::vector<Value> max_pooled(OperatorCall& c, const Pool& p) {
   Value x = c.value("self");
   return c.build_all(ops::max_pool, std::array{x},
                      {{"kernel", p.kernel},
@@ -44,10 +45,10 @@ std::vector<Value> max_pooled(Call& c, const Pool& p) {
                       {"ceil", p.ceil}});
 }
 
-Returned max_pool(Call& c) { return max_pooled(c, pool(c, pooled_dims(c)))[0]; }
-Returned max_pool_with_indices(Call& c) { return max_pooled(c, pool(c, pooled_dims(c))); }
+Returned max_pool(OperatorCall& c) { return max_pooled(c, pool(c, pooled_dims(c)))[0]; }
+Returned max_pool_with_indices(OperatorCall& c) { return max_pooled(c, pool(c, pooled_dims(c))); }
 
-Returned max_pool_backward(Call& c) {
+Returned max_pool_backward(OperatorCall& c) {
   return c.build(ops::max_pool_grad,
                  {c.value("grad_output"), c.cast(c.value("indices"), DType::i64)},
                  {{"spatial", static_cast<std::int64_t>(pooled_dims(c))},
@@ -56,7 +57,7 @@ Returned max_pool_backward(Call& c) {
 
 // ---- the mean
 
-Returned avg_pool(Call& c) {
+Returned avg_pool(OperatorCall& c) {
   Pool p = pool(c, pooled_dims(c));
   return c.build(ops::avg_pool, {c.value("self")},
                  {{"kernel", p.kernel},
@@ -67,7 +68,7 @@ Returned avg_pool(Call& c) {
                   {"divisor", c.integer("divisor_override", 0)}});
 }
 
-Returned avg_pool_backward(Call& c) {
+Returned avg_pool_backward(OperatorCall& c) {
   Pool p = pool(c, pooled_dims(c));
   return c.build(ops::avg_pool_grad, {c.value("grad_output")},
                  {{"kernel", p.kernel},
@@ -105,7 +106,7 @@ bool all_one(const Ints& list) {
 }
 
 /// The means of uneven windows along one dimension.
-Value uneven_means(Call& c, Value x, std::int64_t dim, std::int64_t out) {
+Value uneven_means(OperatorCall& c, Value x, std::int64_t dim, std::int64_t out) {
   std::int64_t in = c.type(x).shape[static_cast<std::size_t>(dim)];
   std::vector<Value> parts;
   for (std::int64_t i = 0; i < out; ++i) {
@@ -115,7 +116,7 @@ Value uneven_means(Call& c, Value x, std::int64_t dim, std::int64_t out) {
   return c.build_all(ops::concat, parts, {{"dim", dim}})[0];
 }
 
-Ints wanted_size(const Call& c, std::size_t rank) {
+Ints wanted_size(const OperatorCall& c, std::size_t rank) {
   Ints out = per_dim(c, "output_size", pooled_dims(c), 1);
   for (std::int64_t size : out)
     if (size < 1) c.refuse("output_size below 1");
@@ -124,7 +125,7 @@ Ints wanted_size(const Call& c, std::size_t rank) {
 }
 
 /// The mean of a box is the mean of means along each dimension, so dimensions go one by one.
-Returned adaptive_avg_pool(Call& c) {
+Returned adaptive_avg_pool(OperatorCall& c) {
   Value x = c.value("self");
   const Type type = c.type(x);
   std::size_t rank = type.shape.size();
@@ -142,7 +143,7 @@ Returned adaptive_avg_pool(Call& c) {
 }
 
 /// Each element of the gradient is shared by its window; windows overlap.
-Value uneven_shares(Call& c, Value dy, std::int64_t dim, std::int64_t in) {
+Value uneven_shares(OperatorCall& c, Value dy, std::int64_t dim, std::int64_t in) {
   const Shape shape = c.type(dy).shape;
   auto d = static_cast<std::size_t>(dim);
   Expr total;
@@ -160,7 +161,7 @@ Value uneven_shares(Call& c, Value dy, std::int64_t dim, std::int64_t in) {
   return total.value;
 }
 
-Returned adaptive_avg_pool_backward(Call& c) {
+Returned adaptive_avg_pool_backward(OperatorCall& c) {
   Value dy = c.value("grad_output"), x = c.value("self");
   const Type type = c.type(x);
   std::size_t rank = type.shape.size(), spatial = pooled_dims(c);
@@ -181,7 +182,8 @@ Returned adaptive_avg_pool_backward(Call& c) {
 }
 
 /// The largest of uneven windows along one dimension; places goes with values.
-void uneven_largest(Call& c, Value& values, Value& places, std::int64_t dim, std::int64_t out) {
+void uneven_largest(OperatorCall& c, Value& values, Value& places, std::int64_t dim,
+                    std::int64_t out) {
   std::int64_t in = c.type(values).shape[static_cast<std::size_t>(dim)];
   std::vector<Value> largest, where;
   for (std::int64_t i = 0; i < out; ++i) {
@@ -197,7 +199,7 @@ void uneven_largest(Call& c, Value& values, Value& places, std::int64_t dim, std
 }
 
 /// From the last dimension to the first, so that the first of equals is that of the whole window.
-Returned adaptive_max_pool(Call& c) {
+Returned adaptive_max_pool(OperatorCall& c) {
   Value values = c.value("self");
   const Shape shape = c.type(values).shape;
   std::size_t rank = shape.size();

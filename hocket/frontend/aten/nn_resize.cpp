@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend::nn {
 namespace {
@@ -29,14 +30,14 @@ struct Side {
   }
 };
 
-std::size_t resized_dims(const Call& c) {
+std::size_t resized_dims(const OperatorCall& c) {
   std::string_view name = c.row().target.substr(0, c.row().target.rfind('.'));
   std::size_t at = name.find_first_of("123");
   return static_cast<std::size_t>(name[at] - '0');
 }
 
 /// The factors given by the caller; a zero where there is none.
-std::vector<double> factors(const Call& c, std::size_t spatial) {
+std::vector<double> factors(const OperatorCall& c, std::size_t spatial) {
   std::vector<double> all(spatial, 0);
   if (c.has("scale_factors")) {
     std::vector<Number> given = c.numbers("scale_factors");
@@ -51,7 +52,7 @@ std::vector<double> factors(const Call& c, std::size_t spatial) {
 
 }  // namespace
 
-std::vector<Resize> resizes(const Call& c, const Ints& in) {
+std::vector<Resize> resizes(const OperatorCall& c, const Ints& in) {
   std::size_t spatial = resized_dims(c);
   if (in.size() != spatial + 2) c.refuse("wanted a batch of images");
   std::vector<double> factor = factors(c, spatial);
@@ -70,7 +71,7 @@ std::vector<Resize> resizes(const Call& c, const Ints& in) {
 
 namespace {
 
-std::vector<Side> sides(const Call& c, const Ints& in) {
+std::vector<Side> sides(const OperatorCall& c, const Ints& in) {
   float shift = c.row().target.find("exact") != std::string_view::npos ? 0.5F : 0.0F;
   std::vector<Side> all;
   for (const Resize& r : resizes(c, in)) {
@@ -82,7 +83,7 @@ std::vector<Side> sides(const Call& c, const Ints& in) {
 }
 
 /// The index of the element that each takes, computed as the source computes it.
-Value source_index(Call& c, const Side& s) {
+Value source_index(OperatorCall& c, const Side& s) {
   Expr i{&c, c.iota({DType::f32, false, {s.out}}, 0)};
   Expr at = apply(ops::floor, (i + double{s.shift}) * double{s.scale});
   return c.cast(apply(ops::minimum, at, static_cast<double>(s.in - 1)).value, DType::i64);
@@ -96,7 +97,7 @@ Shape split(const Shape& shape, const Side& s) {
   return wider;
 }
 
-Value taken(Call& c, Value x, const Side& s) {
+Value taken(OperatorCall& c, Value x, const Side& s) {
   if (s.repeats() && s.in == s.out) return x;
   Shape shape = c.type(x).shape, one = shape;
   if (!s.repeats())
@@ -107,7 +108,7 @@ Value taken(Call& c, Value x, const Side& s) {
   return c.reshape(spread, shape);
 }
 
-Value given_back(Call& c, Value dy, const Side& s) {
+Value given_back(OperatorCall& c, Value dy, const Side& s) {
   if (s.repeats() && s.in == s.out) return dy;
   Shape shape = c.type(dy).shape;
   if (s.repeats()) return c.reduce(ops::sum, c.reshape(dy, split(shape, s)), {s.dim + 1}, false);
@@ -117,14 +118,14 @@ Value given_back(Call& c, Value dy, const Side& s) {
                        {{"dims", Ints{s.dim}}, {"accumulate", true}})[0];
 }
 
-Returned nearest(Call& c) {
+Returned nearest(OperatorCall& c) {
   Value y = c.value(c.has("self") ? "self" : "input");
   const Shape shape = c.type(y).shape;
   for (const Side& s : sides(c, Ints(shape.begin(), shape.end()))) y = taken(c, y, s);
   return y;
 }
 
-Returned nearest_backward(Call& c) {
+Returned nearest_backward(OperatorCall& c) {
   Value dy = c.value("grad_output"), d = wide(c, dy).value;
   for (const Side& s : sides(c, c.ints("input_size"))) d = given_back(c, d, s);
   return c.cast(d, c.type(dy).dtype);
@@ -138,7 +139,7 @@ struct Image {
   std::int64_t channels, height, width;
 };
 
-Image image(const Call& c, Value x) {
+Image image(const OperatorCall& c, Value x) {
   const Shape& s = c.type(x).shape;
   if (s.size() < 3) c.refuse("wanted at least channels, height and width");
   std::size_t n = s.size() - 3;
@@ -146,7 +147,7 @@ Image image(const Call& c, Value x) {
 }
 
 /// Reshape, permute the trailing dimensions, reshape.
-Value shuffled(Call& c, Value x, const Ints& lead, const Ints& parts, const Ints& order,
+Value shuffled(OperatorCall& c, Value x, const Ints& lead, const Ints& parts, const Ints& order,
                const Ints& whole) {
   auto shape = [&](const Ints& tail) {
     Ints all = lead;
@@ -158,7 +159,7 @@ Value shuffled(Call& c, Value x, const Ints& lead, const Ints& parts, const Ints
   return c.reshape(c.permute(c.reshape(x, shape(parts)), dims), shape(whole));
 }
 
-Returned pixel_shuffle(Call& c) {
+Returned pixel_shuffle(OperatorCall& c) {
   Value x = c.value("self");
   Image m = image(c, x);
   std::int64_t r = c.integer("upscale_factor");
@@ -169,7 +170,7 @@ Returned pixel_shuffle(Call& c) {
                   {out, m.height * r, m.width * r});
 }
 
-Returned pixel_unshuffle(Call& c) {
+Returned pixel_unshuffle(OperatorCall& c) {
   Value x = c.value("self");
   Image m = image(c, x);
   std::int64_t r = c.integer("downscale_factor");
@@ -180,7 +181,7 @@ Returned pixel_unshuffle(Call& c) {
 }
 
 /// Channels of all groups in turn.
-Returned channel_shuffle(Call& c) {
+Returned channel_shuffle(OperatorCall& c) {
   Value x = c.value("self");
   const Shape& s = c.type(x).shape;
   std::int64_t groups = c.integer("groups");

@@ -3,13 +3,14 @@
 #include <limits>
 
 #include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend::nn {
 namespace {
 
 /// Runs f(values, dim) with tensors of rank 0 seen as vectors of one element.
 template <class F>
-Value along(Call& c, std::vector<Value> values, F f) {
+Value along(OperatorCall& c, std::vector<Value> values, F f) {
   const Shape shape = c.type(values[0]).shape;
   std::int64_t dim = c.dim_or_first("dim", shape.size());
   if (shape.empty())
@@ -17,25 +18,25 @@ Value along(Call& c, std::vector<Value> values, F f) {
   return c.reshape(f(values, dim), shape);
 }
 
-Value softmax_like(Call& c, const Op& op, Value x) {
+Value softmax_like(OperatorCall& c, const Op& op, Value x) {
   return along(c, {x}, [&](const std::vector<Value>& v, std::int64_t dim) {
     return c.build(op, {v[0]}, {{"dim", dim}});
   });
 }
 
-Returned softmax(Call& c) {
+Returned softmax(OperatorCall& c) {
   Value x = c.value("self");
   return softmax_like(c, *c.row().op, c.cast(x, c.dtype("dtype", c.type(x).dtype)));
 }
 
-Returned plain_softmax(Call& c) {
+Returned plain_softmax(OperatorCall& c) {
   Value x = c.value("self");
   DType dtype = c.flag("half_to_float", false) ? DType::f32 : c.type(x).dtype;
   return softmax_like(c, *c.row().op, c.cast(x, dtype));
 }
 
 /// Rows of nothing but minus infinity become zero instead of NaN.
-Returned safe_softmax(Call& c) {
+Returned safe_softmax(OperatorCall& c) {
   Value x = c.value("self");
   Expr wanted{&c, c.cast(x, c.dtype("dtype", c.type(x).dtype))};
   Expr y{&c, softmax_like(c, ops::softmax, wanted.value)};
@@ -44,7 +45,7 @@ Returned safe_softmax(Call& c) {
   return select(any, y, 0.0).value;
 }
 
-Returned softmax_backward(Call& c) {
+Returned softmax_backward(OperatorCall& c) {
   Value dy = c.value("grad_output"), y = c.value("output");
   DType dtype = common_dtype(c, {dy, y});
   Value dx = along(c, {c.cast(dy, dtype), c.cast(y, dtype)},
@@ -56,20 +57,20 @@ Returned softmax_backward(Call& c) {
 
 // ---- dropout
 
-bool keeps_all(Call& c) {
+bool keeps_all(OperatorCall& c) {
   return c.real("p") == 0 || !c.flag("train", true) || c.type("input").elements() == 0;
 }
 
 /// Dropping all is a product with zero, which keeps NaN and infinities visible.
-Value dropped_all(Call& c) { return c.pointwise(ops::mul, {c.value("input"), 0.0}); }
+Value dropped_all(OperatorCall& c) { return c.pointwise(ops::mul, {c.value("input"), 0.0}); }
 
-Returned dropout(Call& c) {
+Returned dropout(OperatorCall& c) {
   if (keeps_all(c)) return c.alias(c.tensor("input"));
   if (c.real("p") == 1) return dropped_all(c);
   refuse_random(c);
 }
 
-Returned native_dropout(Call& c) {
+Returned native_dropout(OperatorCall& c) {
   Value x = c.value("input");
   Type mask{DType::boolean, false, c.type(x).shape};
   if (keeps_all(c)) return std::vector<Value>{x, c.filled(mask, true)};
@@ -77,7 +78,7 @@ Returned native_dropout(Call& c) {
   refuse_random(c);
 }
 
-Returned native_dropout_backward(Call& c) {
+Returned native_dropout_backward(OperatorCall& c) {
   Value dy = c.value("grad_output");
   Expr dx = wide(c, dy) * wide(c, c.cast(c.value("mask"), c.type(dy).dtype)) * c.number("scale");
   return c.cast(dx.value, c.type(dy).dtype);
@@ -85,24 +86,24 @@ Returned native_dropout_backward(Call& c) {
 
 // ---- embeddings
 
-Value ids(Call& c) { return c.cast(c.value("indices"), DType::i64); }
+Value ids(OperatorCall& c) { return c.cast(c.value("indices"), DType::i64); }
 
-Returned embedding(Call& c) { return c.build(ops::embedding, {c.value("weight"), ids(c)}); }
+Returned embedding(OperatorCall& c) { return c.build(ops::embedding, {c.value("weight"), ids(c)}); }
 
-Value table_gradient(Call& c, Value dy) {
+Value table_gradient(OperatorCall& c, Value dy) {
   return c.build(ops::embedding_grad, {dy, ids(c)},
                  {{"rows", c.integer("num_weights")}, {"padding", c.integer("padding_idx", -1)}});
 }
 
 /// Each row of the gradient divided by how often its id occurs.
-Value by_frequency(Call& c, Value dy) {
+Value by_frequency(OperatorCall& c, Value dy) {
   Type ones{wide_dtype(c.type(dy).dtype), false, c.type("indices").shape};
   ones.shape.push_back(1);
   Expr times = apply(ops::maximum, Expr{&c, table_gradient(c, c.filled(ones, 1.0))}, 1.0);
   return (Expr{&c, table_gradient(c, wide(c, dy).value)} / times).value;
 }
 
-Returned embedding_backward(Call& c) {
+Returned embedding_backward(OperatorCall& c) {
   if (c.flag("sparse", false)) c.refuse("a sparse gradient is not supported");
   Value dy = c.value(c.has("grad") ? "grad" : "grad_output");
   if (!c.flag("scale_grad_by_freq", false)) return table_gradient(c, dy);

@@ -4,13 +4,14 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend {
 namespace {
 
-class RowTable {
+class OperatorTable {
  public:
-  RowTable() {
+  OperatorTable() {
     for (std::span<const Row> family : rows())
       for (const Row& r : family) index_.emplace(r.target, &r);
   }
@@ -67,7 +68,7 @@ std::string where_of(const SourceNode& node) {
 }
 
 std::vector<Found> find_rows(const Source& source) {
-  RowTable table;
+  OperatorTable table;
   std::vector<Found> found(source.nodes.size());
   std::string problems;
   std::size_t count = 0;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "hocket/frontend/aten/call.h"
+#include "hocket/frontend/aten/operator_call.h"
 
 namespace hocket::frontend {
 

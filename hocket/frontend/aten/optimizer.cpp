@@ -3,6 +3,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/frontend/aten/arithmetic.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend {
 namespace {
@@ -10,24 +11,25 @@ namespace {
 using Values = std::vector<Value>;
 
 /// A hyper-parameter that may be a tensor: a rank-0 value.
-Value hyper(Call& c, std::string_view name) {
+Value hyper(OperatorCall& c, std::string_view name) {
   Operand o = c.operand(name);
   return o.value ? c.reshape(o.value, {}) : c.scalar(DType::f64, o.number);
 }
 
-Values optional_scalar(Call& c, std::string_view name) {
+Values optional_scalar(OperatorCall& c, std::string_view name) {
   if (!c.has(name)) return {};
   return {c.reshape(c.value(name), {})};
 }
 
-SourceValue owned(Call& c, std::span<const Value> values) {
+SourceValue owned(OperatorCall& c, std::span<const Value> values) {
   SourceValue list;
   for (Value v : values) list.list.push_back(c.fresh(v));
   return list;
 }
 
 /// New values by list: parameters, gradients, then the other state, as the source returns them.
-SourceValue lists_of(Call& c, const Values& gradients, const Values& results, std::size_t lists) {
+SourceValue lists_of(OperatorCall& c, const Values& gradients, const Values& results,
+                     std::size_t lists) {
   std::size_t n = gradients.size();
   SourceValue all;
   for (std::size_t l = 0; l < lists; ++l) {
@@ -44,7 +46,7 @@ SourceValue lists_of(Call& c, const Values& gradients, const Values& results, st
 }
 
 /// The in-place form: state is written where it stands.
-SourceValue write_lists(Call& c, const SourceValue& all,
+SourceValue write_lists(OperatorCall& c, const SourceValue& all,
                         std::initializer_list<std::string_view> names) {
   std::size_t l = 0;
   for (std::string_view name : names) {
@@ -57,7 +59,7 @@ SourceValue write_lists(Call& c, const SourceValue& all,
 }
 
 /// With a scale the source leaves the gradients divided by it, unless the step is skipped.
-Values scaled_gradients(Call& c) {
+Values scaled_gradients(OperatorCall& c) {
   Values grads = c.values("grads");
   if (!c.has("grad_scale")) return grads;
   Value scale = optional_scalar(c, "grad_scale")[0];
@@ -72,7 +74,7 @@ Values scaled_gradients(Call& c) {
   return grads;
 }
 
-SourceValue adam_lists(Call& c) {
+SourceValue adam_lists(OperatorCall& c) {
   Values params = c.values("self"), grads = c.values("grads");
   Values v_max = c.flag("amsgrad") ? c.values("max_exp_avg_sqs") : Values{};
   Values results = c.build_lists(*c.row().op,
@@ -93,13 +95,13 @@ SourceValue adam_lists(Call& c) {
   return lists_of(c, scaled_gradients(c), results, 5);
 }
 
-Returned fused_adam(Call& c) { return adam_lists(c); }
-Returned fused_adam_in_place(Call& c) {
+Returned fused_adam(OperatorCall& c) { return adam_lists(c); }
+Returned fused_adam_in_place(OperatorCall& c) {
   return write_lists(c, adam_lists(c),
                      {"self", "grads", "exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs"});
 }
 
-SourceValue sgd_lists(Call& c) {
+SourceValue sgd_lists(OperatorCall& c) {
   Values params = c.values("self"), grads = c.values("grads");
   bool has_momentum = c.real("momentum") != 0;
   Values momenta = has_momentum ? c.values("momentum_buffer_list") : Values{};
@@ -119,13 +121,13 @@ SourceValue sgd_lists(Call& c) {
   return lists_of(c, scaled_gradients(c), results, 3);
 }
 
-Returned fused_sgd(Call& c) { return sgd_lists(c); }
-Returned fused_sgd_in_place(Call& c) {
+Returned fused_sgd(OperatorCall& c) { return sgd_lists(c); }
+Returned fused_sgd_in_place(OperatorCall& c) {
   return write_lists(c, sgd_lists(c), {"self", "grads", "momentum_buffer_list"});
 }
 
 /// The rate decays with the step; there is no node for all of them.
-SourceValue adagrad_lists(Call& c) {
+SourceValue adagrad_lists(OperatorCall& c) {
   Values params = c.values("self"), sums = c.values("state_sums"), steps = c.values("state_steps");
   Values grads = scaled_gradients(c), results;
   if (grads.size() != params.size() || sums.size() != params.size() ||
@@ -156,15 +158,15 @@ SourceValue adagrad_lists(Call& c) {
   return lists_of(c, grads, results, 4);
 }
 
-Returned fused_adagrad(Call& c) { return adagrad_lists(c); }
-Returned fused_adagrad_in_place(Call& c) {
+Returned fused_adagrad(OperatorCall& c) { return adagrad_lists(c); }
+Returned fused_adagrad_in_place(OperatorCall& c) {
   return write_lists(c, adagrad_lists(c), {"self", "grads", "state_sums"});
 }
 
 // ---- loss scaling
 
 /// Gradients without the scale, and whether one of them was infinite or NaN.
-std::pair<Values, Value> unscaled(Call& c) {
+std::pair<Values, Value> unscaled(OperatorCall& c) {
   Values grads = c.values("self");
   Value found = c.value("found_inf"), scale = c.reshape(c.value("inv_scale"), {});
   const Type type = c.type(found);
@@ -180,13 +182,13 @@ std::pair<Values, Value> unscaled(Call& c) {
   return {grads, found};
 }
 
-Returned unscale(Call& c) {
+Returned unscale(OperatorCall& c) {
   auto [grads, found] = unscaled(c);
   SourceValue all;
   all.list = {owned(c, grads), c.fresh(found)};
   return all;
 }
-Returned unscale_in_place(Call& c) {
+Returned unscale_in_place(OperatorCall& c) {
   auto [grads, found] = unscaled(c);
   std::vector<TensorId> to = c.tensors("self");
   for (std::size_t i = 0; i < to.size(); ++i) c.write(to[i], grads[i]);
@@ -196,7 +198,7 @@ Returned unscale_in_place(Call& c) {
 
 /// The scale and the number of steps since it changed: smaller after an infinite gradient, larger
 /// after enough steps without, as long as it stays finite.
-std::pair<Value, Value> next_scale(Call& c) {
+std::pair<Value, Value> next_scale(OperatorCall& c) {
   Value scale = c.value("self"), steps = c.value("growth_tracker");
   const Type type = c.type(scale), count = c.type(steps);
   Value found = c.pointwise(ops::ne, {c.reshape(c.value("found_inf"), {}), 0});
@@ -211,11 +213,11 @@ std::pair<Value, Value> next_scale(Call& c) {
   return {c.build(ops::select, {found, smaller, grown}), c.build(ops::select, {found, none, now})};
 }
 
-Returned update_scale(Call& c) {
+Returned update_scale(OperatorCall& c) {
   auto [scale, steps] = next_scale(c);
   return Values{scale, steps};
 }
-Returned update_scale_in_place(Call& c) {
+Returned update_scale_in_place(OperatorCall& c) {
   auto [scale, steps] = next_scale(c);
   c.write(c.tensor("self"), scale);
   c.write(c.tensor("growth_tracker"), steps);

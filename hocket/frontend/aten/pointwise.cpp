@@ -5,22 +5,23 @@
 
 #include "hocket/base/error.h"
 #include "hocket/frontend/aten/arithmetic.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend {
 namespace {
 
 // ---- one op of ours
 
-Returned unary_float(Call& c) { return c.float_pointwise(*c.row().op, {c.value("self")}); }
+Returned unary_float(OperatorCall& c) { return c.float_pointwise(*c.row().op, {c.value("self")}); }
 
 /// The sign of a bool is itself.
-Returned sign(Call& c) {
+Returned sign(OperatorCall& c) {
   Value x = c.value("self");
   return c.type(x).dtype == DType::boolean ? x : c.pointwise(ops::sign, {x});
 }
 
 /// The other one where one is NaN.
-Returned extreme_but_nan(Call& c) {
+Returned extreme_but_nan(OperatorCall& c) {
   Operand a = c.operand("self"), b = c.operand("other");
   DType dtype = c.promoted({a, b});
   Value x = c.plain(a, dtype), y = c.plain(b, dtype), best = c.pointwise(*c.row().op, {x, y});
@@ -32,13 +33,13 @@ Returned extreme_but_nan(Call& c) {
 }
 
 /// Rounding leaves integers alone.
-Returned rounding(Call& c) {
+Returned rounding(OperatorCall& c) {
   Value x = c.value("self");
   return is_float(c.type(x).dtype) ? c.pointwise(*c.row().op, {x}) : x;
 }
 
 /// Absolute value, sign and negation of bool are refused by the source, too, but for these.
-Returned relu(Call& c) {
+Returned relu(OperatorCall& c) {
   Value x = c.value("self");
   if (!is_float(c.type(x).dtype)) return c.pointwise(ops::maximum, {x, 0});
   return c.pointwise(ops::relu, {x});
@@ -46,31 +47,33 @@ Returned relu(Call& c) {
 
 // ---- with a factor
 
-Number alpha(Call& c) { return c.number("alpha", Number(std::int64_t{1})); }
+Number alpha(OperatorCall& c) { return c.number("alpha", Number(std::int64_t{1})); }
 
-Returned add(Call& c) {
+Returned add(OperatorCall& c) {
   Operand a = c.operand("self"), b = c.operand("other");
   // Of bools it is an or.
   if (c.promoted({a, b}) == DType::boolean) return c.pointwise(ops::bit_or, {a, b});
   return with_alpha(c, ops::add, a, b, alpha(c));
 }
-Returned sub(Call& c) {
+Returned sub(OperatorCall& c) {
   return with_alpha(c, ops::sub, c.operand("self"), c.operand("other"), alpha(c));
 }
-Returned rsub(Call& c) {
+Returned rsub(OperatorCall& c) {
   return with_alpha(c, ops::sub, c.operand("other"), c.operand("self"), alpha(c));
 }
 
-Returned mul(Call& c) {
+Returned mul(OperatorCall& c) {
   Operand a = c.operand("self"), b = c.operand("other");
   if (c.promoted({a, b}) == DType::boolean) return c.pointwise(ops::bit_and, {a, b});
   return c.pointwise(ops::mul, {a, b});
 }
 
-Value floor_divided(Call& c, Operand a, Operand b) { return c.pointwise(ops::floor_div, {a, b}); }
+Value floor_divided(OperatorCall& c, Operand a, Operand b) {
+  return c.pointwise(ops::floor_div, {a, b});
+}
 
 /// Towards zero.
-Value trunc_divided(Call& c, Operand a, Operand b) {
+Value trunc_divided(OperatorCall& c, Operand a, Operand b) {
   DType dtype = c.promoted({a, b});
   if (is_float(dtype)) return c.pointwise(ops::trunc, {c.pointwise(ops::div, {a, b})});
   // The quotient of the absolute values, with the sign of both.
@@ -83,7 +86,7 @@ Value trunc_divided(Call& c, Operand a, Operand b) {
                  {c.broadcast(negative, shape), c.build(ops::neg, {quotient}), quotient});
 }
 
-Returned div(Call& c) {
+Returned div(OperatorCall& c) {
   Operand a = c.operand("self"), b = c.operand("other");
   if (!c.has("rounding_mode")) return c.float_pointwise(ops::div, {a, b});
   std::string mode = c.text("rounding_mode");
@@ -92,10 +95,12 @@ Returned div(Call& c) {
   c.refuse(fmt::format("rounding_mode is '{}'", mode));
 }
 
-Returned floor_divide(Call& c) { return floor_divided(c, c.operand("self"), c.operand("other")); }
+Returned floor_divide(OperatorCall& c) {
+  return floor_divided(c, c.operand("self"), c.operand("other"));
+}
 
 /// What a division towards zero leaves: has the sign of the dividend.
-Returned fmod(Call& c) {
+Returned fmod(OperatorCall& c) {
   Operand a = c.operand("self"), b = c.operand("other");
   DType dtype = c.promoted({a, b});
   Value left = c.pointwise(ops::remainder, {c.pointwise(ops::abs, {c.plain(a, dtype)}),
@@ -107,10 +112,10 @@ Returned fmod(Call& c) {
 
 // ---- powers
 
-Returned pow_scalar(Call& c) { return power(c, c.value("self"), c.number("exponent")); }
+Returned pow_scalar(OperatorCall& c) { return power(c, c.value("self"), c.number("exponent")); }
 
 /// Bit by bit of the exponent; a negative power of an integer is 0 but for 1 and -1.
-Value integer_power(Call& c, Value base, Value exponent) {
+Value integer_power(OperatorCall& c, Value base, Value exponent) {
   Shape shape = c.common_shape({base, exponent});
   base = c.broadcast(base, shape);
   exponent = c.broadcast(exponent, shape);
@@ -131,7 +136,7 @@ Value integer_power(Call& c, Value base, Value exponent) {
   return c.build(ops::select, {c.pointwise(ops::lt, {exponent, 0}), inverse, result});
 }
 
-Returned pow_tensor(Call& c) {
+Returned pow_tensor(OperatorCall& c) {
   Operand base = c.operand("self"), exponent = c.operand("exponent");
   DType dtype = c.promoted({base, exponent});
   if (is_float(dtype)) return c.pointwise(ops::pow, {base, exponent});
@@ -140,14 +145,14 @@ Returned pow_tensor(Call& c) {
 
 // ---- bounds and choices
 
-Returned clamp(Call& c) {
+Returned clamp(OperatorCall& c) {
   std::optional<Operand> low, high;
   if (c.has("min")) low = c.operand("min");
   if (c.has("max")) high = c.operand("max");
   return bounded(c, c.value("self"), low, high);
 }
 
-Returned where(Call& c) {
+Returned where(OperatorCall& c) {
   Value condition = c.value("condition");
   Operand a = c.operand("self"), b = c.operand("other");
   DType dtype = c.promoted({a, b});
@@ -158,7 +163,7 @@ Returned where(Call& c) {
   return c.build(ops::select, {c.spread(condition, shape), c.spread(x, shape), c.spread(y, shape)});
 }
 
-Returned masked_fill(Call& c) {
+Returned masked_fill(OperatorCall& c) {
   Value x = c.value("self"), mask = c.value("mask");
   DType dtype = c.type(x).dtype;
   Value fill = c.plain(c.operand("value"), dtype);
@@ -168,21 +173,21 @@ Returned masked_fill(Call& c) {
 
 // ---- of three
 
-Returned lerp(Call& c) {
+Returned lerp(OperatorCall& c) {
   Value a = c.value("self"), b = c.value("end");
   return interpolated(c, a, b, c.operand("weight"));
 }
 
-Returned addcmul(Call& c) {
+Returned addcmul(OperatorCall& c) {
   return with_product(c, ops::mul, c.value("self"), c.value("tensor1"), c.value("tensor2"),
                       c.number("value", Number(std::int64_t{1})));
 }
-Returned addcdiv(Call& c) {
+Returned addcdiv(OperatorCall& c) {
   return with_product(c, ops::div, c.value("self"), c.value("tensor1"), c.value("tensor2"),
                       c.number("value", Number(std::int64_t{1})));
 }
 
-Returned xlogy(Call& c) {
+Returned xlogy(OperatorCall& c) {
   Operand a = c.operand("self"), b = c.operand("other");
   Value y =
       c.float_pointwise(ops::mul, {a, b.value ? Operand(c.float_pointwise(ops::log, {b.value}))
@@ -193,7 +198,7 @@ Returned xlogy(Call& c) {
   return c.build(ops::select, {c.spread(zero, shape), c.scalar(c.type(y).dtype, 0.0), y});
 }
 
-Returned nan_to_num(Call& c) {
+Returned nan_to_num(OperatorCall& c) {
   Value x = c.value("self");
   DType dtype = c.type(x).dtype;
   if (!is_float(dtype)) return x;
@@ -219,9 +224,9 @@ constexpr Row pointwise_table[] = {
     {"aten.sign.default", "self", sign},
     {"aten.sgn.default", "self", sign},
     {"aten.positive.default", "self",
-     [](Call& c) -> Returned { return c.alias(c.tensor("self")); }},
+     [](OperatorCall& c) -> Returned { return c.alias(c.tensor("self")); }},
     {"aten.square.default", "self",
-     [](Call& c) -> Returned { return power(c, c.value("self"), std::int64_t{2}); }},
+     [](OperatorCall& c) -> Returned { return power(c, c.value("self"), std::int64_t{2}); }},
     {"aten.sqrt.default", "self", unary_float, &ops::sqrt},
     {"aten.rsqrt.default", "self", unary_float, &ops::rsqrt},
     {"aten.exp.default", "self", unary_float, &ops::exp},

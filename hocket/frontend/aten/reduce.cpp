@@ -2,34 +2,35 @@
 
 #include "hocket/base/error.h"
 #include "hocket/frontend/aten/arithmetic.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend {
 namespace {
 
 /// Sums of bools and integers are kept in i64 unless the call says otherwise.
-Value summand(Call& c, Value x) {
+Value summand(OperatorCall& c, Value x) {
   DType own = c.type(x).dtype;
   return c.cast(x, c.dtype("dtype", is_float(own) ? own : DType::i64));
 }
 
-Returned sum(Call& c) {
+Returned sum(OperatorCall& c) {
   Value x = summand(c, c.value("self"));
   return c.reduce(ops::sum, x, c.dims("dim", c.type(x).shape.size()), c.flag("keepdim", false));
 }
 
-Returned mean(Call& c) {
+Returned mean(OperatorCall& c) {
   Value x = c.value("self");
   x = c.cast(x, c.dtype("dtype", c.type(x).dtype));
   if (!is_float(c.type(x).dtype)) c.refuse("mean of integers");
   return c.reduce(ops::mean, x, c.dims("dim", c.type(x).shape.size()), c.flag("keepdim", false));
 }
 
-Returned prod(Call& c) {
+Returned prod(OperatorCall& c) {
   Value x = summand(c, c.value("self"));
   return c.reduce(ops::product, x, c.dims("dim", c.type(x).shape.size()), c.flag("keepdim", false));
 }
 
-Returned extreme(Call& c) {
+Returned extreme(OperatorCall& c) {
   Value x = c.value("self");
   if (c.type(x).dtype == DType::boolean) {
     const Op& op = c.row().op == &ops::max ? ops::any : ops::all_of;
@@ -38,14 +39,14 @@ Returned extreme(Call& c) {
   return c.reduce(*c.row().op, x, c.dims("dim", c.type(x).shape.size()), c.flag("keepdim", false));
 }
 
-Value arg_along(Call& c, const Op& op, Value x, std::int64_t dim, bool keep) {
+Value arg_along(OperatorCall& c, const Op& op, Value x, std::int64_t dim, bool keep) {
   if (c.type(x).shape.empty()) return c.filled({DType::i64, false, {}}, std::int64_t{0});
   if (c.type(x).dtype == DType::boolean) x = c.cast(x, DType::i8);
   return c.build(op, {x}, {{"dim", dim}, {"keep", keep}});
 }
 
 /// Values and where they stood.
-Returned extreme_dim(Call& c) {
+Returned extreme_dim(OperatorCall& c) {
   Value x = c.value("self");
   std::int64_t d = c.dim_or_first("dim", c.type(x).shape.size());
   bool keep = c.flag("keepdim", false);
@@ -57,7 +58,7 @@ Returned extreme_dim(Call& c) {
   return std::vector<Value>{c.reduce(*c.row().op, x, {d}, keep), where};
 }
 
-Returned arg_extreme(Call& c) {
+Returned arg_extreme(OperatorCall& c) {
   Value x = c.value("self");
   bool keep = c.flag("keepdim", false);
   if (c.has("dim"))
@@ -67,7 +68,7 @@ Returned arg_extreme(Call& c) {
   return keep ? c.reshape(flat, Shape(static_cast<std::uint32_t>(rank), 1)) : flat;
 }
 
-Returned any_all(Call& c) {
+Returned any_all(OperatorCall& c) {
   Value x = c.value("self");
   DType dtype = c.type(x).dtype == DType::u8 ? DType::u8 : DType::boolean;
   Value truth = c.type(x).dtype == DType::boolean ? x : c.pointwise(ops::ne, {x, 0});
@@ -79,33 +80,33 @@ Returned any_all(Call& c) {
   return c.cast(y, dtype);
 }
 
-Returned count_nonzero(Call& c) {
+Returned count_nonzero(OperatorCall& c) {
   Value x = c.value("self");
   Value truth = c.cast(c.pointwise(ops::ne, {x, 0}), DType::i64);
   return c.reduce(ops::sum, truth, c.dims("dim", c.type(x).shape.size()), false);
 }
 
-Returned nansum(Call& c) {
+Returned nansum(OperatorCall& c) {
   Value x = summand(c, c.value("self"));
   if (is_float(c.type(x).dtype))
     x = c.build(ops::select, {c.pointwise(ops::ne, {x, x}), c.scalar(c.type(x).dtype, 0.0), x});
   return c.reduce(ops::sum, x, c.dims("dim", c.type(x).shape.size()), c.flag("keepdim", false));
 }
 
-Returned aminmax(Call& c) {
+Returned aminmax(OperatorCall& c) {
   Value x = c.value("self");
   Ints dims = c.dims("dim", c.type(x).shape.size());
   bool keep = c.flag("keepdim", false);
   return std::vector<Value>{c.reduce(ops::min, x, dims, keep), c.reduce(ops::max, x, dims, keep)};
 }
 
-Returned dist(Call& c) {
+Returned dist(OperatorCall& c) {
   Value x = c.pointwise(ops::sub, {c.value("self"), c.value("other")});
   return norm(c, x, c.real("p", 2.0), c.dims("dim", c.type(x).shape.size()), false,
               c.type(x).dtype);
 }
 
-Returned running(Call& c) {
+Returned running(OperatorCall& c) {
   Value x = summand(c, c.value("self"));
   std::int64_t d = c.dim_or_first("dim", c.type(x).shape.size());
   return c.type(x).shape.empty() ? x : c.build(*c.row().op, {x}, {{"dim", d}});
@@ -116,7 +117,7 @@ struct Moments {
 };
 
 /// In the accumulate dtype, rounded once each.
-Moments moments(Call& c) {
+Moments moments(OperatorCall& c) {
   Value x = c.value("self");
   DType dtype = c.type(x).dtype;
   if (!is_float(dtype)) c.refuse("variance of integers");
@@ -137,22 +138,24 @@ Moments moments(Call& c) {
   return {variance, mean};
 }
 
-Value rooted(Call& c, Value v) { return c.build(ops::sqrt, {v}); }
+Value rooted(OperatorCall& c, Value v) { return c.build(ops::sqrt, {v}); }
 
-Returned var(Call& c) { return c.cast(moments(c).variance, c.type("self").dtype); }
-Returned deviation(Call& c) { return c.cast(rooted(c, moments(c).variance), c.type("self").dtype); }
-Returned var_mean(Call& c) {
+Returned var(OperatorCall& c) { return c.cast(moments(c).variance, c.type("self").dtype); }
+Returned deviation(OperatorCall& c) {
+  return c.cast(rooted(c, moments(c).variance), c.type("self").dtype);
+}
+Returned var_mean(OperatorCall& c) {
   Moments m = moments(c);
   DType dtype = c.type("self").dtype;
   return std::vector<Value>{c.cast(m.variance, dtype), c.cast(m.mean, dtype)};
 }
-Returned deviation_mean(Call& c) {
+Returned deviation_mean(OperatorCall& c) {
   Moments m = moments(c);
   DType dtype = c.type("self").dtype;
   return std::vector<Value>{c.cast(rooted(c, m.variance), dtype), c.cast(m.mean, dtype)};
 }
 
-Returned vector_norm(Call& c) {
+Returned vector_norm(OperatorCall& c) {
   Value x = c.value("self");
   DType dtype = c.dtype("dtype", c.type(x).dtype);
   std::string_view order = c.row().arguments.find("ord") != std::string_view::npos ? "ord" : "p";
@@ -160,7 +163,7 @@ Returned vector_norm(Call& c) {
               c.flag("keepdim", false), dtype);
 }
 
-Returned logsumexp(Call& c) {
+Returned logsumexp(OperatorCall& c) {
   Value x = c.value("self");
   DType dtype = is_float(c.type(x).dtype) ? c.type(x).dtype : DType::f32;
   Value wide = c.cast(x, row(dtype).accumulate);
@@ -176,7 +179,7 @@ Returned logsumexp(Call& c) {
   return c.cast(c.build(ops::add, {y, c.reshape(top, c.type(y).shape)}), dtype);
 }
 
-Returned sort(Call& c) {
+Returned sort(OperatorCall& c) {
   Value x = c.value("self");
   std::int64_t d = c.dim_or_first("dim", c.type(x).shape.size(), -1);
   if (c.type(x).shape.empty())
@@ -185,9 +188,9 @@ Returned sort(Call& c) {
                      {{"dim", d}, {"descending", c.flag("descending", false)}});
 }
 
-Returned argsort(Call& c) { return std::get<std::vector<Value>>(sort(c))[1]; }
+Returned argsort(OperatorCall& c) { return std::get<std::vector<Value>>(sort(c))[1]; }
 
-Returned topk(Call& c) {
+Returned topk(OperatorCall& c) {
   Value x = c.value("self");
   std::int64_t d = c.dim("dim", c.type(x).shape.size(), -1);
   return c.build_all(ops::topk, std::vector<Value>{x},
@@ -195,7 +198,7 @@ Returned topk(Call& c) {
 }
 
 /// The difference of neighbours, n times.
-Returned diff(Call& c) {
+Returned diff(OperatorCall& c) {
   Value x = c.value("self");
   std::int64_t d = c.dim("dim", c.type(x).shape.size(), -1);
   std::vector<Value> all;

@@ -12,7 +12,8 @@ Ints in_order(std::size_t rank) {
   return dims;
 }
 
-Value replaced(Call& c, Value whole, Value piece, SourceValue (*choose)(Call&, TensorId)) {
+Value replaced(OperatorCall& c, Value whole, Value piece,
+               SourceValue (*choose)(OperatorCall&, TensorId)) {
   Storages& storages = c.translation().storages;
   TensorId copy = storages.fresh(whole);
   TensorId place = *choose(c, copy).tensor;
@@ -21,7 +22,7 @@ Value replaced(Call& c, Value whole, Value piece, SourceValue (*choose)(Call&, T
   return storages.read(c.at(), copy);
 }
 
-Value into_zeros(Call& c, SourceValue (*choose)(Call&, TensorId)) {
+Value into_zeros(OperatorCall& c, SourceValue (*choose)(OperatorCall&, TensorId)) {
   Value g = c.value("grad_output");
   Ints sizes = c.ints("input_sizes");
   if (!count_elements(sizes)) c.refuse(fmt::format("input_sizes {}", dims_text(sizes)));

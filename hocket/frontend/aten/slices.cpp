@@ -3,14 +3,15 @@
 #include <algorithm>
 
 #include "hocket/base/error.h"
+#include "hocket/frontend/aten/operators.h"
 #include "hocket/frontend/aten/shape.h"
 
 namespace hocket::frontend {
 namespace {
 
 /// Part of one dimension, sharing the storage.
-SourceValue part(Call& c, TensorId x, std::int64_t dim, std::int64_t start, std::int64_t stop,
-                 std::int64_t step = 1) {
+SourceValue part(OperatorCall& c, TensorId x, std::int64_t dim, std::int64_t start,
+                 std::int64_t stop, std::int64_t step = 1) {
   const Shape& shape = c.type(x).shape;
   auto d = static_cast<std::size_t>(dim);
   if (start == 0 && stop == shape[d] && step == 1) return c.alias(x);
@@ -29,7 +30,7 @@ struct Range {
 };
 
 /// Start and end as Python reads them: from the end when negative, never beyond.
-Range python_range(Call& c, std::int64_t size) {
+Range python_range(OperatorCall& c, std::int64_t size) {
   std::int64_t start = c.position("start", 0), stop = c.position("end", size);
   std::int64_t step = c.position("step", 1);
   if (step < 1) c.refuse(fmt::format("step is {}", step));
@@ -40,7 +41,7 @@ Range python_range(Call& c, std::int64_t size) {
   return {start, stop, step};
 }
 
-Returned slice(Call& c) {
+Returned slice(OperatorCall& c) {
   TensorId x = c.tensor("self");
   const Shape& shape = c.type(x).shape;
   if (shape.empty()) c.refuse("a tensor without dimensions has no slice");
@@ -49,7 +50,7 @@ Returned slice(Call& c) {
   return part(c, x, d, r.start, r.stop, r.step);
 }
 
-Returned narrow(Call& c) {
+Returned narrow(OperatorCall& c) {
   TensorId x = c.tensor("self");
   const Shape& shape = c.type(x).shape;
   std::int64_t d = c.dim("dim", shape.size());
@@ -61,7 +62,7 @@ Returned narrow(Call& c) {
 }
 
 /// A part of size 1 without its dimension.
-SourceValue selected(Call& c, TensorId x, std::int64_t d, std::int64_t index) {
+SourceValue selected(OperatorCall& c, TensorId x, std::int64_t d, std::int64_t index) {
   Shape shape = c.type(x).shape;
   std::int64_t size = shape[static_cast<std::size_t>(d)];
   if (index < 0) index += size;
@@ -70,12 +71,12 @@ SourceValue selected(Call& c, TensorId x, std::int64_t d, std::int64_t index) {
   return c.reshape_view(*part(c, x, d, index, index + 1).tensor, shape);
 }
 
-Returned select(Call& c) {
+Returned select(OperatorCall& c) {
   TensorId x = c.tensor("self");
   return selected(c, x, c.dim("dim", c.type(x).shape.size()), c.integer("index"));
 }
 
-SourceValue parts(Call& c, TensorId x, std::int64_t d, const Ints& sizes) {
+SourceValue parts(OperatorCall& c, TensorId x, std::int64_t d, const Ints& sizes) {
   SourceValue all;
   std::int64_t start = 0, whole = c.type(x).shape[static_cast<std::size_t>(d)];
   for (std::int64_t size : sizes) {
@@ -87,7 +88,7 @@ SourceValue parts(Call& c, TensorId x, std::int64_t d, const Ints& sizes) {
   return all;
 }
 
-SourceValue equal_parts(Call& c, TensorId x, std::int64_t d, std::int64_t each) {
+SourceValue equal_parts(OperatorCall& c, TensorId x, std::int64_t d, std::int64_t each) {
   std::int64_t whole = c.type(x).shape[static_cast<std::size_t>(d)];
   if (each < 0 || (each == 0 && whole != 0)) c.refuse(fmt::format("parts of size {}", each));
   Ints sizes;
@@ -96,17 +97,17 @@ SourceValue equal_parts(Call& c, TensorId x, std::int64_t d, std::int64_t each) 
   return parts(c, x, d, sizes);
 }
 
-Returned split_by_size(Call& c) {
+Returned split_by_size(OperatorCall& c) {
   TensorId x = c.tensor("self");
   return equal_parts(c, x, c.dim("dim", c.type(x).shape.size(), 0), c.integer("split_size"));
 }
 
-Returned split_with_sizes(Call& c) {
+Returned split_with_sizes(OperatorCall& c) {
   TensorId x = c.tensor("self");
   return parts(c, x, c.dim("dim", c.type(x).shape.size(), 0), c.ints("split_sizes"));
 }
 
-Returned chunk(Call& c) {
+Returned chunk(OperatorCall& c) {
   TensorId x = c.tensor("self");
   std::int64_t d = c.dim("dim", c.type(x).shape.size(), 0), chunks = c.integer("chunks");
   std::int64_t whole = c.type(x).shape[static_cast<std::size_t>(d)];
@@ -116,7 +117,7 @@ Returned chunk(Call& c) {
 }
 
 /// So many parts of equal size; the first ones have one more where that does not come out even.
-Returned tensor_split(Call& c) {
+Returned tensor_split(OperatorCall& c) {
   TensorId x = c.tensor("self");
   std::int64_t d = c.dim("dim", c.type(x).shape.size(), 0), sections = c.integer("sections");
   if (c.type(x).shape.empty() || sections < 1) c.refuse(fmt::format("{} sections", sections));
@@ -127,7 +128,7 @@ Returned tensor_split(Call& c) {
 }
 
 /// Cut before these indices, which count as those of a slice.
-Returned tensor_split_at(Call& c) {
+Returned tensor_split_at(OperatorCall& c) {
   TensorId x = c.tensor("self");
   std::int64_t d = c.dim("dim", c.type(x).shape.size(), 0);
   if (c.type(x).shape.empty()) c.refuse("splits a tensor without dimensions");
@@ -143,7 +144,7 @@ Returned tensor_split_at(Call& c) {
   return all;
 }
 
-Returned unbind(Call& c) {
+Returned unbind(OperatorCall& c) {
   TensorId x = c.tensor("self");
   std::int64_t d = c.dim("dim", c.type(x).shape.size(), 0);
   SourceValue all;
@@ -153,37 +154,39 @@ Returned unbind(Call& c) {
 }
 
 /// The same parts as copies: later writes do not meet.
-Returned copies(Call& c, const SourceValue& all) {
+Returned copies(OperatorCall& c, const SourceValue& all) {
   std::vector<Value> values;
   for (const SourceValue& v : all.list) values.push_back(c.read(*v.tensor));
   return values;
 }
 
-Returned unsafe_split(Call& c) { return copies(c, std::get<SourceValue>(split_by_size(c))); }
-Returned unsafe_split_with_sizes(Call& c) {
+Returned unsafe_split(OperatorCall& c) {
+  return copies(c, std::get<SourceValue>(split_by_size(c)));
+}
+Returned unsafe_split_with_sizes(OperatorCall& c) {
   return copies(c, std::get<SourceValue>(split_with_sizes(c)));
 }
 
-SourceValue choose_slice(Call& c, TensorId x) {
+SourceValue choose_slice(OperatorCall& c, TensorId x) {
   const Shape& shape = c.type(x).shape;
   std::int64_t d = c.dim("dim", shape.size(), 0);
   Range r = python_range(c, shape[static_cast<std::size_t>(d)]);
   return part(c, x, d, r.start, r.stop, r.step);
 }
 
-SourceValue choose_index(Call& c, TensorId x) {
+SourceValue choose_index(OperatorCall& c, TensorId x) {
   return selected(c, x, c.dim("dim", c.type(x).shape.size()), c.integer("index"));
 }
 
-Returned slice_scatter(Call& c) {
+Returned slice_scatter(OperatorCall& c) {
   return replaced(c, c.value("self"), c.value("src"), choose_slice);
 }
-Returned select_scatter(Call& c) {
+Returned select_scatter(OperatorCall& c) {
   return replaced(c, c.value("self"), c.value("src"), choose_index);
 }
 
-Returned slice_backward(Call& c) { return into_zeros(c, choose_slice); }
-Returned select_backward(Call& c) { return into_zeros(c, choose_index); }
+Returned slice_backward(OperatorCall& c) { return into_zeros(c, choose_slice); }
+Returned select_backward(OperatorCall& c) { return into_zeros(c, choose_index); }
 
 constexpr Row slice_table[] = {
     {"aten.slice.Tensor", "self dim start end step", slice},

@@ -5,44 +5,45 @@
 
 #include "hocket/base/error.h"
 #include "hocket/frontend/aten/arithmetic.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend {
 namespace {
 
 // ---- of one tensor
 
-using Function = Value (*)(Call&, Value);
+using Function = Value (*)(OperatorCall&, Value);
 
 /// The operand as a float, wide enough to compute with, and back.
 template <class F>
-Value composed(Call& c, Value x, F&& f) {
+Value composed(OperatorCall& c, Value x, F&& f) {
   DType dtype = is_float(c.type(x).dtype) ? c.type(x).dtype : DType::f32;
   return c.cast(f(c.cast(x, row(dtype).compute)), dtype);
 }
 
 template <Function f>
-Returned of_self(Call& c) {
+Returned of_self(OperatorCall& c) {
   return composed(c, c.value("self"), [&](Value x) { return f(c, x); });
 }
 
 template <Function f>
-Returned of_each(Call& c) {
+Returned of_each(OperatorCall& c) {
   std::vector<Value> results;
   for (Value v : c.values("self"))
     results.push_back(composed(c, v, [&](Value x) { return f(c, x); }));
   return results;
 }
 
-Value reciprocal(Call& c, Value x) { return c.pointwise(ops::div, {1.0, x}); }
-Value log2(Call& c, Value x) {
+Value reciprocal(OperatorCall& c, Value x) { return c.pointwise(ops::div, {1.0, x}); }
+Value log2(OperatorCall& c, Value x) {
   return c.pointwise(ops::mul, {c.build(ops::log, {x}), std::numbers::log2e});
 }
-Value log10(Call& c, Value x) {
+Value log10(OperatorCall& c, Value x) {
   return c.pointwise(ops::mul, {c.build(ops::log, {x}), std::numbers::log10e});
 }
-Value exp2(Call& c, Value x) { return c.pointwise(ops::pow, {2.0, x}); }
+Value exp2(OperatorCall& c, Value x) { return c.pointwise(ops::pow, {2.0, x}); }
 
-Value sinh(Call& c, Value x) {
+Value sinh(OperatorCall& c, Value x) {
   // Through expm1, which keeps the digits near zero: (e + e / (e + 1)) / 2.
   Value e = c.build(ops::expm1, {c.build(ops::abs, {x})});
   Value y = c.build(ops::add, {e, c.build(ops::div, {e, c.pointwise(ops::add, {e, 1.0})})});
@@ -50,27 +51,27 @@ Value sinh(Call& c, Value x) {
   y = c.build(ops::select, {c.pointwise(ops::eq, {e, infinity}), e, y});
   return c.build(ops::mul, {c.pointwise(ops::mul, {y, 0.5}), c.build(ops::sign, {x})});
 }
-Value cosh(Call& c, Value x) {
+Value cosh(OperatorCall& c, Value x) {
   Value e =
       c.build(ops::add, {c.build(ops::exp, {x}), c.build(ops::exp, {c.build(ops::neg, {x})})});
   return c.pointwise(ops::mul, {e, 0.5});
 }
-Value asin(Call& c, Value x) {
+Value asin(OperatorCall& c, Value x) {
   // 1 - x x without loss near one.
   Value rest =
       c.build(ops::mul, {c.pointwise(ops::sub, {1.0, x}), c.pointwise(ops::add, {x, 1.0})});
   return c.build(ops::atan, {c.build(ops::div, {x, c.build(ops::sqrt, {rest})})});
 }
-Value acos(Call& c, Value x) {
+Value acos(OperatorCall& c, Value x) {
   Value ratio =
       c.build(ops::div, {c.pointwise(ops::sub, {1.0, x}), c.pointwise(ops::add, {x, 1.0})});
   return c.pointwise(ops::mul, {c.build(ops::atan, {c.build(ops::sqrt, {ratio})}), 2.0});
 }
 /// What inverse functions are where the square of x overflows.
-Value log_of_twice(Call& c, Value x) {
+Value log_of_twice(OperatorCall& c, Value x) {
   return c.pointwise(ops::add, {c.build(ops::log, {x}), std::numbers::ln2});
 }
-Value asinh(Call& c, Value x) {
+Value asinh(OperatorCall& c, Value x) {
   Value a = c.build(ops::abs, {x}), square = c.build(ops::mul, {x, x});
   Value root = c.build(ops::sqrt, {c.pointwise(ops::add, {square, 1.0})});
   Value more = c.build(ops::div, {square, c.pointwise(ops::add, {root, 1.0})});
@@ -78,29 +79,31 @@ Value asinh(Call& c, Value x) {
   y = c.build(ops::select, {c.pointwise(ops::gt, {a, 1e15}), log_of_twice(c, a), y});
   return c.build(ops::mul, {y, c.build(ops::sign, {x})});
 }
-Value acosh(Call& c, Value x) {
+Value acosh(OperatorCall& c, Value x) {
   Value less = c.pointwise(ops::sub, {x, 1.0});
   Value more = c.build(ops::sqrt, {c.pointwise(ops::add, {x, 1.0})});
   Value root = c.build(ops::mul, {c.build(ops::sqrt, {less}), more});
   Value y = c.build(ops::log1p, {c.build(ops::add, {less, root})});
   return c.build(ops::select, {c.pointwise(ops::gt, {x, 1e15}), log_of_twice(c, x), y});
 }
-Value atanh(Call& c, Value x) {
+Value atanh(OperatorCall& c, Value x) {
   Value ratio =
       c.build(ops::div, {c.pointwise(ops::mul, {x, 2.0}), c.pointwise(ops::sub, {1.0, x})});
   return c.pointwise(ops::mul, {c.build(ops::log1p, {ratio}), 0.5});
 }
-Value erfc(Call& c, Value x) { return c.pointwise(ops::sub, {1.0, c.build(ops::erf, {x})}); }
-Value frac(Call& c, Value x) { return c.build(ops::sub, {x, c.build(ops::trunc, {x})}); }
+Value erfc(OperatorCall& c, Value x) {
+  return c.pointwise(ops::sub, {1.0, c.build(ops::erf, {x})});
+}
+Value frac(OperatorCall& c, Value x) { return c.build(ops::sub, {x, c.build(ops::trunc, {x})}); }
 
-Returned logit(Call& c) {
+Returned logit(OperatorCall& c) {
   return composed(c, c.value("self"), [&](Value x) {
     if (c.has("eps")) x = bounded(c, x, Operand(c.real("eps")), Operand(1 - c.real("eps")));
     return c.build(ops::log, {c.build(ops::div, {x, c.pointwise(ops::sub, {1.0, x})})});
   });
 }
 /// To so many digits behind the point, by scaling.
-Returned round_decimals(Call& c) {
+Returned round_decimals(OperatorCall& c) {
   Value x = c.value("self");
   if (!is_float(c.type(x).dtype)) return x;
   return composed(c, x, [&](Value v) {
@@ -115,7 +118,7 @@ Returned round_decimals(Call& c) {
 
 /// Two operands as floats of one dtype and one shape, and the result in theirs.
 template <class F>
-Value composed(Call& c, F&& f) {
+Value composed(OperatorCall& c, F&& f) {
   Operand a = c.operand("self"), b = c.operand("other");
   DType dtype = c.promoted({a, b});
   if (!is_float(dtype)) dtype = DType::f32;
@@ -125,7 +128,7 @@ Value composed(Call& c, F&& f) {
   return c.cast(f(c.broadcast(x, shape), c.broadcast(y, shape)), dtype);
 }
 
-Returned hypot(Call& c) {
+Returned hypot(OperatorCall& c) {
   return composed(c, [&](Value a, Value b) {
     Value x = c.build(ops::abs, {a}), y = c.build(ops::abs, {b});
     Value large = c.build(ops::maximum, {x, y}), small = c.build(ops::minimum, {x, y});
@@ -138,7 +141,7 @@ Returned hypot(Call& c) {
   });
 }
 /// log(exp(a) + exp(b)), without overflow.
-Returned logaddexp(Call& c) {
+Returned logaddexp(OperatorCall& c) {
   return composed(c, [&](Value x, Value y) {
     Value top = c.build(ops::maximum, {x, y}), low = c.build(ops::minimum, {x, y});
     Value more = c.build(ops::log1p, {c.build(ops::exp, {c.build(ops::sub, {low, top})})});
@@ -147,14 +150,14 @@ Returned logaddexp(Call& c) {
   });
 }
 /// The size of one, the sign of the other.
-Returned copysign(Call& c) {
+Returned copysign(OperatorCall& c) {
   return composed(c, [&](Value x, Value y) {
     Value size = c.build(ops::abs, {x});
     return c.build(ops::select, {minus_sign(c, y), c.build(ops::neg, {size}), size});
   });
 }
 /// The angle in the first quarter, then mirrored by the signs of both, which zeros have, too.
-Returned atan2(Call& c) {
+Returned atan2(OperatorCall& c) {
   return composed(c, [&](Value y, Value x) {
     Value up = c.build(ops::abs, {y}), right = c.build(ops::abs, {x});
     // Equal ones, infinite ones among them, have no other ratio; of zeros the angle is zero.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hocket/base/error.h"
+#include "hocket/frontend/aten/operators.h"
 #include "hocket/frontend/aten/shape.h"
 
 namespace hocket::frontend {
@@ -47,7 +48,7 @@ bool overlaps(const Shape& shape, const Ints& strides) {
 }
 
 /// A view by strides over the elements of x in the order of `flat_dims`.
-SourceValue strided(Call& c, TensorId x, const Ints& flat_dims, const Shape& shape,
+SourceValue strided(OperatorCall& c, TensorId x, const Ints& flat_dims, const Shape& shape,
                     const Ints& strides, std::int64_t offset) {
   const Shape whole = c.type(x).shape;
   std::int64_t last = offset;
@@ -99,7 +100,7 @@ SourceValue strided(Call& c, TensorId x, const Ints& flat_dims, const Shape& sha
 
 /// Strides of the source are over its memory: that of the whole storage, in the order in which its
 /// dimensions lie there.
-SourceValue strided_over_memory(Call& c, TensorId x) {
+SourceValue strided_over_memory(OperatorCall& c, TensorId x) {
   Shape shape = to_shape(c.ints("size"));
   Ints strides = c.ints("stride");
   if (!count_elements(c.ints("size")) || shape.size() != strides.size())
@@ -126,17 +127,17 @@ SourceValue strided_over_memory(Call& c, TensorId x) {
   return strided(c, whole, order, shape, strides, offset);
 }
 
-Returned as_strided(Call& c) { return strided_over_memory(c, c.tensor("self")); }
+Returned as_strided(OperatorCall& c) { return strided_over_memory(c, c.tensor("self")); }
 
 /// The copy lies in memory as the tensor does.
-Returned as_strided_scatter(Call& c) {
-  return replaced(c, c.value("self"), c.value("src"), [](Call& call, TensorId copy) {
+Returned as_strided_scatter(OperatorCall& c) {
+  return replaced(c, c.value("self"), c.value("src"), [](OperatorCall& call, TensorId copy) {
     call.translation().storages.set_strides(copy, call.strides(call.tensor("self")));
     return strided_over_memory(call, copy);
   });
 }
 
-SourceValue diagonal_of(Call& c, TensorId x, std::int64_t offset, std::int64_t dim1,
+SourceValue diagonal_of(OperatorCall& c, TensorId x, std::int64_t offset, std::int64_t dim1,
                         std::int64_t dim2) {
   const Shape shape = c.type(x).shape;
   auto a = static_cast<std::size_t>(dim1), b = static_cast<std::size_t>(dim2);
@@ -162,7 +163,7 @@ struct Windows {
   Ints strides;
 };
 
-Windows windows(Call& c, std::string_view dim, const Shape& shape) {
+Windows windows(OperatorCall& c, std::string_view dim, const Shape& shape) {
   auto d = static_cast<std::size_t>(c.dim(dim, shape.size()));
   std::int64_t size = c.integer("size"), step = c.integer("step");
   if (shape.empty() || size < 0 || step < 1 || size > shape[d]) c.refuse("windows do not fit");
@@ -174,25 +175,25 @@ Windows windows(Call& c, std::string_view dim, const Shape& shape) {
   return w;
 }
 
-Returned unfold(Call& c) {
+Returned unfold(OperatorCall& c) {
   TensorId x = c.tensor("self");
   Windows w = windows(c, "dimension", c.type(x).shape);
   return strided(c, x, in_order(c.type(x).shape.size()), w.shape, w.strides, 0);
 }
 
-SourceValue choose_diagonal(Call& c, TensorId x) {
+SourceValue choose_diagonal(OperatorCall& c, TensorId x) {
   const Shape& shape = c.type(x).shape;
   return diagonal_of(c, x, c.integer("offset", 0), c.dim("dim1", shape.size(), 0),
                      c.dim("dim2", shape.size(), 1));
 }
-Returned diagonal(Call& c) { return choose_diagonal(c, c.tensor("self")); }
-Returned diagonal_backward(Call& c) { return into_zeros(c, choose_diagonal); }
-Returned diagonal_scatter(Call& c) {
+Returned diagonal(OperatorCall& c) { return choose_diagonal(c, c.tensor("self")); }
+Returned diagonal_backward(OperatorCall& c) { return into_zeros(c, choose_diagonal); }
+Returned diagonal_scatter(OperatorCall& c) {
   return replaced(c, c.value("self"), c.value("src"), choose_diagonal);
 }
 
 /// The last dimension as the diagonal of two, which are the last ones unless it says otherwise.
-Returned diag_embed(Call& c) {
+Returned diag_embed(OperatorCall& c) {
   Value x = c.value("self");
   Shape shape = c.type(x).shape;
   if (shape.empty()) c.refuse("wants at least one dimension");
@@ -202,7 +203,7 @@ Returned diag_embed(Call& c) {
   shape.insert(shape.begin() + std::min(a, b), size);
   shape.insert(shape.begin() + std::max(a, b), size);
   Value zeros = c.filled({c.type(x).dtype, false, shape}, std::int64_t{0});
-  return replaced(c, zeros, x, [](Call& call, TensorId whole) {
+  return replaced(c, zeros, x, [](OperatorCall& call, TensorId whole) {
     std::size_t rank = call.type(whole).shape.size();
     return diagonal_of(call, whole, call.integer("offset", 0), call.dim("dim1", rank, -2),
                        call.dim("dim2", rank, -1));
@@ -210,7 +211,7 @@ Returned diag_embed(Call& c) {
 }
 
 /// What all windows hold at a place is added up there.
-Returned unfold_backward(Call& c) {
+Returned unfold_backward(OperatorCall& c) {
   Value g = c.value("grad_in");
   Ints sizes = c.ints("input_sizes");
   if (!count_elements(sizes) || sizes.empty()) c.refuse("sizes do not fit");

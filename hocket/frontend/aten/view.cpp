@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "hocket/base/error.h"
+#include "hocket/frontend/aten/operators.h"
 #include "hocket/frontend/aten/shape.h"
 
 namespace hocket::frontend {
 namespace {
 
 /// Sizes of which one may be -1: what is left.
-Shape completed(Call& c, Ints sizes, std::int64_t elements) {
+Shape completed(OperatorCall& c, Ints sizes, std::int64_t elements) {
   auto unknown = std::ranges::find(sizes, -1);
   if (unknown != sizes.end()) {
     *unknown = 1;
@@ -23,27 +24,31 @@ Shape completed(Call& c, Ints sizes, std::int64_t elements) {
   return to_shape(sizes);
 }
 
-Returned view(Call& c) {
+Returned view(OperatorCall& c) {
   TensorId x = c.tensor("self");
   return c.reshape_view(x, completed(c, c.ints("size"), c.type(x).elements()));
 }
 
 /// A view where the layout allows it, a copy elsewhere.
-Returned reshaped(Call& c, TensorId x, const Shape& shape) {
+Returned reshaped(OperatorCall& c, TensorId x, const Shape& shape) {
   if (can_view(c.type(x).shape, c.strides(x), shape)) return c.reshape_view(x, shape);
   return c.reshape(c.read(x), shape);
 }
 
-Returned reshape(Call& c) {
+Returned reshape(OperatorCall& c) {
   TensorId x = c.tensor("self");
   return reshaped(c, x, completed(c, c.ints("shape"), c.type(x).elements()));
 }
 
-Returned view_as(Call& c) { return c.reshape_view(c.tensor("self"), c.type("other").shape); }
+Returned view_as(OperatorCall& c) {
+  return c.reshape_view(c.tensor("self"), c.type("other").shape);
+}
 
-Returned reshape_as(Call& c) { return reshaped(c, c.tensor("self"), c.type("other").shape); }
+Returned reshape_as(OperatorCall& c) {
+  return reshaped(c, c.tensor("self"), c.type("other").shape);
+}
 
-Returned flatten(Call& c) {
+Returned flatten(OperatorCall& c) {
   TensorId x = c.tensor("self");
   const Shape shape = c.type(x).shape;
   std::int64_t first = c.dim_or_first("start_dim", shape.size(), 0),
@@ -61,7 +66,7 @@ Returned flatten(Call& c) {
   return reshaped(c, x, flat);
 }
 
-Returned unflatten(Call& c) {
+Returned unflatten(OperatorCall& c) {
   TensorId x = c.tensor("self");
   const Shape shape = c.type(x).shape;
   auto d = static_cast<std::size_t>(c.dim("dim", shape.size()));
@@ -75,7 +80,7 @@ Returned unflatten(Call& c) {
   return c.reshape_view(x, all);
 }
 
-Returned squeeze(Call& c) {
+Returned squeeze(OperatorCall& c) {
   TensorId x = c.tensor("self");
   const Shape& shape = c.type(x).shape;
   Ints gone = c.dims("dim", shape.size());
@@ -86,13 +91,13 @@ Returned squeeze(Call& c) {
   return c.reshape_view(x, left);
 }
 
-Returned squeeze_dims(Call& c) {
+Returned squeeze_dims(OperatorCall& c) {
   // An empty list names no dimension here, unlike in reductions.
   if (c.ints("dim").empty()) return c.alias(c.tensor("self"));
   return squeeze(c);
 }
 
-Returned unsqueeze(Call& c) {
+Returned unsqueeze(OperatorCall& c) {
   TensorId x = c.tensor("self");
   Shape shape = c.type(x).shape;
   std::int64_t d = c.dim("dim", shape.size() + 1);
@@ -100,7 +105,7 @@ Returned unsqueeze(Call& c) {
   return c.reshape_view(x, shape);
 }
 
-Returned expanded(Call& c, TensorId x, Shape shape) {
+Returned expanded(OperatorCall& c, TensorId x, Shape shape) {
   const Shape& old = c.type(x).shape;
   if (shape.size() < old.size()) c.refuse("gives fewer sizes than the tensor has");
   for (std::size_t i = 0; i < old.size(); ++i) {
@@ -111,15 +116,15 @@ Returned expanded(Call& c, TensorId x, Shape shape) {
   return c.view(x, ops::broadcast, {{"shape", Ints(shape.begin(), shape.end())}});
 }
 
-Returned expand(Call& c) { return expanded(c, c.tensor("self"), to_shape(c.ints("size"))); }
+Returned expand(OperatorCall& c) { return expanded(c, c.tensor("self"), to_shape(c.ints("size"))); }
 
-Returned expand_as(Call& c) { return expanded(c, c.tensor("self"), c.type("other").shape); }
+Returned expand_as(OperatorCall& c) { return expanded(c, c.tensor("self"), c.type("other").shape); }
 
-Returned permuted(Call& c, TensorId x, const Ints& dims) {
+Returned permuted(OperatorCall& c, TensorId x, const Ints& dims) {
   return std::ranges::is_sorted(dims) ? c.alias(x) : c.view(x, ops::permute, {{"dims", dims}});
 }
 
-Returned permute(Call& c) {
+Returned permute(OperatorCall& c) {
   TensorId x = c.tensor("self");
   Ints dims = c.ints("dims");
   auto rank = static_cast<std::int64_t>(c.type(x).shape.size());
@@ -128,7 +133,7 @@ Returned permute(Call& c) {
   return permuted(c, x, dims);
 }
 
-Returned transpose(Call& c) {
+Returned transpose(OperatorCall& c) {
   TensorId x = c.tensor("self");
   std::size_t rank = c.type(x).shape.size();
   if (rank == 0) return c.alias(x);
@@ -138,7 +143,7 @@ Returned transpose(Call& c) {
   return permuted(c, x, dims);
 }
 
-Returned t(Call& c) {
+Returned t(OperatorCall& c) {
   TensorId x = c.tensor("self");
   if (c.type(x).shape.size() > 2) c.refuse("wants at most two dimensions");
   Ints dims = in_order(c.type(x).shape.size());
@@ -146,14 +151,14 @@ Returned t(Call& c) {
   return permuted(c, x, dims);
 }
 
-Returned all_turned(Call& c) {
+Returned all_turned(OperatorCall& c) {
   TensorId x = c.tensor("self");
   Ints dims = in_order(c.type(x).shape.size());
   std::ranges::reverse(dims);
   return permuted(c, x, dims);
 }
 
-Returned last_two_turned(Call& c) {
+Returned last_two_turned(OperatorCall& c) {
   TensorId x = c.tensor("self");
   Ints dims = in_order(c.type(x).shape.size());
   if (dims.size() < 2) c.refuse("wants at least two dimensions");
@@ -161,7 +166,7 @@ Returned last_two_turned(Call& c) {
   return permuted(c, x, dims);
 }
 
-Returned movedim(Call& c) {
+Returned movedim(OperatorCall& c) {
   TensorId x = c.tensor("self");
   Ints from = c.ints("source"), to = c.ints("destination");
   auto rank = static_cast<std::int64_t>(c.type(x).shape.size());
@@ -184,7 +189,7 @@ Returned movedim(Call& c) {
 }
 
 /// Each tensor along a dimension of its own; `xy` has the first two the other way round.
-Returned meshgrid(Call& c) {
+Returned meshgrid(OperatorCall& c) {
   std::string indexing = c.text("indexing", "ij");
   if (indexing != "ij" && indexing != "xy") c.refuse(fmt::format("indexing is '{}'", indexing));
   std::vector<TensorId> tensors = c.tensors("tensors");
@@ -204,22 +209,22 @@ Returned meshgrid(Call& c) {
   return grids;
 }
 
-Returned same(Call& c) { return c.alias(c.tensor("self")); }
+Returned same(OperatorCall& c) { return c.alias(c.tensor("self")); }
 
-Returned detach(Call& c) {
+Returned detach(OperatorCall& c) {
   TensorId x = c.tensor("self");
   if (!c.translation().source.differentiable || !is_float(c.type(x).dtype)) return c.alias(x);
   return c.view(x, ops::stop_gradient, {});
 }
 
-Returned detach_in_place(Call& c) {
+Returned detach_in_place(OperatorCall& c) {
   TensorId x = c.tensor("self");
   if (c.translation().source.differentiable && is_float(c.type(x).dtype))
     c.write(x, c.build(ops::stop_gradient, {c.read(x)}));
   return c.alias(x);
 }
 
-Returned contiguous(Call& c) {
+Returned contiguous(OperatorCall& c) {
   TensorId x = c.tensor("self");
   if (is_contiguous(c.type(x).shape, c.strides(x))) return c.alias(x);
   return c.read(x);

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "hocket/ir/meetings.h"
+#include "hocket/ir/collective_matching.h"
 #include "hocket/passes/analysis/dataflow.h"
 #include "hocket/passes/analysis/own_groups.h"
 
@@ -19,7 +19,7 @@ Edges reversed(Edges edges) {
   return edges;
 }
 
-/// What ranks see of each other keeps its order.
+/// The edges between calls that other ranks or graphs can observe, and their waits.
 class CallOrder {
  public:
   explicit CallOrder(const Graph& g) : g_(g), own_(g), seen_(g.node_bound()) {}
@@ -28,7 +28,7 @@ class CallOrder {
     const Node& node = g_[n];
     if (node.op->is_wait && last_ && waits_for_seen(node)) edges.push_back({last_, n});
     if (!has_channel(node)) return;
-    if (node.op->effect || !own_.owns(node)) {
+    if (node.op->has_effect || !own_.owns(node)) {
       if (last_) edges.push_back({last_, n});
       last_ = n;
       seen_[n.index] = true;
@@ -49,7 +49,7 @@ class CallOrder {
     std::vector<NodeId> since;  // collectives behind it
   };
 
-  /// A handle that was carried here may be of any.
+  /// A handle carried from an earlier iteration may belong to any call.
   bool waits_for_seen(const Node& wait) const {
     return std::ranges::any_of(
         wait.inputs, [&](Value v) { return seen_[g_.node(v).index] || g_.is_input(g_.node(v)); });
@@ -57,7 +57,7 @@ class CallOrder {
 
   const Graph& g_;
   OwnGroups own_;
-  NodeId last_;  // of those that other graphs or ranks see
+  NodeId last_;  // the last call that other graphs or ranks observe
   std::vector<bool> seen_;
   std::map<std::string, Fence, std::less<>> fences_;  // by group
 };
@@ -71,7 +71,7 @@ void add_holds(const Graph& g, Holds holds, Edges& edges) {
       if (g.before(use.node, maker)) {
         edges.push_back({use.node, maker});
       } else if (holds == Holds::soft && use.node != maker && use.node != g.return_node()) {
-        edges.resize(size);  // they need two places anyway
+        edges.resize(size);  // state and next value are alive at once in any case
         break;
       }
     }

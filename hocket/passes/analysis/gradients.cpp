@@ -7,8 +7,7 @@
 namespace hocket {
 namespace {
 
-/// Values that leave the graph as something else than parameters and optimizer state, and, if
-/// those do not matter, outputs.
+/// Values that leave the graph other than as parameters, optimizer state or (`returned`) outputs.
 std::vector<bool> seen_elsewhere(const Graph& g, bool returned) {
   std::vector<bool> elsewhere(g.value_bound());
   for (const Output& o : g.outputs()) elsewhere[o.value.index] = !returned;
@@ -19,8 +18,8 @@ std::vector<bool> seen_elsewhere(const Graph& g, bool returned) {
   return elsewhere;
 }
 
-/// By node: every way from its results ends in a next value of a parameter or optimizer state, over
-/// readers that `accept` likes.
+/// By node: every path from its results ends in a next value of a parameter or optimizer state, and
+/// leads only through readers that `accept` allows.
 template <class Accept>
 std::vector<bool> ends_in_updates(const Graph& g, bool returned, Accept accept) {
   std::vector<bool> elsewhere = seen_elsewhere(g, returned), ends(g.node_bound());
@@ -37,8 +36,7 @@ std::vector<bool> ends_in_updates(const Graph& g, bool returned, Accept accept) 
   return ends;
 }
 
-/// By value: it does not depend on this iteration's batch, except through what the waits of
-/// `updates` bring.
+/// By value: it does not depend on this iteration's batch, except through the results of `updates`.
 std::vector<bool> independent_values(const Graph& g, const std::vector<bool>& updates) {
   std::vector<bool> independent(g.value_bound());
   for (const Input& in : g.inputs())
@@ -61,7 +59,7 @@ std::vector<bool> find_gradient_collectives(const Graph& g, bool returned) {
   std::vector<bool> updates = ends_in_updates(g, returned, [](NodeId) { return true; });
   std::vector<bool> independent = independent_values(g, updates);
   std::vector<bool> settled = ends_in_updates(g, returned, [&](NodeId reader) {
-    // In lists each tensor is by itself: what others are does not matter, it has arrived.
+    // Tensors of a list are independent: only its own operand matters to a result.
     return g[reader].op->is_wait || has_lists(g[reader]) ||
            std::ranges::all_of(g[reader].inputs, [&](Value v) { return independent[v.index]; });
   });

@@ -51,7 +51,8 @@ class Sorter {
   };
   using Queue = std::priority_queue<NodeId, std::vector<NodeId>, Later>;
 
-  /// All that n reads is placed: n is next, where it stands or, when it was passed, here.
+  /// All operands of n are placed. So n is placed now: where it stands or, if the walk has passed
+  /// it, here.
   void arrive(NodeId n, bool in_place) {
     if (holds_[n.index] != 0)
       held_.push(n);

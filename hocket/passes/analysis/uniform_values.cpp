@@ -31,8 +31,8 @@ std::optional<Axes> axes_of(const World& world, std::string_view group) {
   return axes;
 }
 
-/// How the sets of a group lie to those that are asked about. `apart`: they cross in single ranks,
-/// so that neighbours in one group have neighbours in the other one.
+/// How the sets of ranks of a group relate to those that are asked about. `apart`: a set of one has
+/// at most one rank in common with a set of the other.
 enum class Relation : std::uint8_t { covers, apart, mixed };
 
 class Relations {
@@ -89,11 +89,11 @@ class Uniformity {
 
  private:
   bool makes_differences(const Node& node) {
-    if (node.op->effect || node.op->has_region) return true;
+    if (node.op->has_effect || node.op->has_region) return true;
     if (!node.op->is_collective && !node.op->depends_on_rank) return false;
     Relation r = relation_(node.attr<std::string>("group"));
     if (r == Relation::covers) return !same_on_all(node);
-    // What ranks with another graph bring is not seen here.
+    // Operands on ranks with another graph are unknown here.
     return r == Relation::mixed || (node.op->is_collective && !own_.owns(node));
   }
 
@@ -107,7 +107,7 @@ class Uniformity {
     for (std::uint32_t i = 0; i < g_[n].result_count; ++i) differs(g_.result(n, i));
   }
 
-  /// Who runs ahead of a late update reads the state at first.
+  /// In the first iteration a reader ahead of a late update reads the state itself.
   void reach_late_update(Value state) {
     if (!g_.is_input(g_.node(state)) || g_.input(state).kind == StateKind::forwarded) return;
     if (Value next = g_.next(state); next && g_[g_.node(next)].delay > 0) differs(next);
@@ -127,8 +127,8 @@ class Uniformity {
     } else if (auto at = list_position(node, use.operand)) {
       for (std::uint32_t i = *at; i < node.result_count; i += list_length(node))
         differs(g_.result(use.node, i));
-    } else if (!node.op->ordered || use.operand == 0) {
-      // Without lists all results differ together, so that one tells about all.
+    } else if (!node.op->is_ordering || use.operand == 0) {
+      // Without lists all results differ if one does.
       if (has_lists(node) || (node.result_count > 0 && uniform_[node.first_result]))
         all_differ(use.node);
     }
@@ -142,7 +142,7 @@ class Uniformity {
   std::vector<Value> queue_;
 };
 
-/// Goes back along what made values uniform.
+/// Goes back from uniform values to the state that they are computed from.
 class WayBack {
  public:
   WayBack(const Graph& g, std::string_view group)
@@ -175,7 +175,7 @@ class WayBack {
   void step(Value v) {
     NodeId n = g_.node(v);
     const Node& node = g_[n];
-    // Who runs ahead of a late update reads the state at first.
+    // In the first iteration a reader ahead of a late update reads the state itself.
     if (node.delay > 0)
       for (Value s = states_.first(v); s; s = states_.another(s))
         if (g_.input(s).kind != StateKind::forwarded) reach(s);
@@ -185,7 +185,7 @@ class WayBack {
         reach(node.inputs[result]);
     } else if (node.op->is_wait) {
       reach(node.inputs[result]);
-    } else if (node.op->ordered) {
+    } else if (node.op->is_ordering) {
       reach(node.inputs[0]);
     } else if (has_lists(node)) {
       ElementRow row = element_row(g_, n, result % list_length(node));

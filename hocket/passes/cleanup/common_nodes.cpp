@@ -158,7 +158,8 @@ void common_nodes(Graph& g, const NoOptions&) {
   auto mergeable = [&](NodeId n) {
     return g[n].op->pure() && (!g[n].op->is_collective || own.owns(g[n]));
   };
-  // A late update stands for its state where others run ahead of it: states do not share one.
+  // A late update is read in place of its state by readers that run ahead; so each state keeps a
+  // next value of its own.
   auto leaves = [&](NodeId n) {
     return std::ranges::any_of(g.results(n), [&](Value v) {
       return std::ranges::any_of(g.uses(v), [&](Use use) { return use.node == g.return_node(); });

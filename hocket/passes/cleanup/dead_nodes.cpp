@@ -15,7 +15,7 @@ class Judge {
 
   bool dead(NodeId n) {
     const Node& node = graph_[n];
-    if (graph_.used(n) || node.op->effect || (options_.keep && options_.keep(graph_, n)))
+    if (graph_.used(n) || node.op->has_effect || (options_.keep && options_.keep(graph_, n)))
       return false;
     if (node.op->is_collective) return own_.owns(node);
     if (node.op->is_wait) return !holds_others(node);
@@ -23,7 +23,7 @@ class Judge {
   }
 
  private:
-  /// True for the last wait of a collective that must stay; otherwise the wait is as good as gone.
+  /// True for the last wait of a collective that must stay. Other waits count as removed.
   bool holds_others(const Node& wait) {
     NodeId from = graph_.node(wait.inputs[0]);
     if (graph_.is_input(from) || own_.owns(graph_[from])) return false;
@@ -41,9 +41,9 @@ class Judge {
   std::unordered_map<NodeId, std::size_t> readers_;  // of collectives that must stay
 };
 
-/// What is handed to an iteration where nobody reads it any more keeps its maker alive, and goes;
-/// except for a collective that must stay, of which something must be waited for or handed on. True
-/// when anything went.
+/// Removes forwarded states that no node reads, since they keep the makers of their next values
+/// alive; except where a collective must stay, of which one result has to be waited for or
+/// forwarded. True if any was removed.
 bool drop_unread_forwarded(Graph& g) {
   std::vector<Value> unread;
   OwnGroups own(g);

@@ -44,8 +44,7 @@ bool does_nothing(const Graph& g, NodeId n) {
   return true;
 }
 
-/// Which values are constants. Small, so that it answers without a look at where operands come
-/// from.
+/// Which values are constants. A small table, which avoids looking up the makers of operands.
 class Constants {
  public:
   explicit Constants(const Graph& g) : known_(g.value_bound()) {}
@@ -164,8 +163,8 @@ void fold(Graph& g, const NoOptions&) {
     if (g[n].inputs.empty() || g[n].delay != 0) continue;
     join_views(g, n);
     Value old = g.result(n);
-    // A value that comes late stands for the state that it updates, and as the next value of
-    // another state or as an output it would be taken for itself.
+    // A delayed next value is read in place of its state. Replaced, it could become the next value
+    // of another state or an output, where it would mean itself.
     if (does_nothing(g, n) && g[g.node(g[n].inputs[0])].delay == 0) {
       g.replace_uses(old, g[n].inputs[0]);
     } else if (auto constant = folded(g, n, constants)) {

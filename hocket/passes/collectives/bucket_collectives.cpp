@@ -39,7 +39,7 @@ std::string kind_of(const Graph& g, NodeId n) {
 std::string refusal(const Graph& g, NodeId n, OwnGroups& own, const std::vector<bool>& gradients) {
   const Node& node = g[n];
   if (!own.owns(node)) return "ranks that run another graph take part";
-  if (node.op->effect) return fmt::format("a {} has one partner", node.op->name);
+  if (node.op->has_effect) return fmt::format("a {} has one partner", node.op->name);
   for (Value v : node.inputs)
     if (g.type(v).dtype != g.type(node.inputs[0]).dtype)
       return fmt::format("{} and {} have different dtypes", shown(g, node.inputs[0]), shown(g, v));
@@ -72,7 +72,7 @@ std::vector<BucketCandidate> find_candidates(Graph& g, const BucketCollectives& 
   return list;
 }
 
-/// Readers of a value read another one from now on, which takes over its name.
+/// Replaces all uses of a value by another one, which takes over its name.
 void replace(Graph& g, Value old, Value with) {
   g.replace_uses(old, with);
   g.swap_names(old, with);
@@ -155,7 +155,7 @@ void treat_divisions(Graph& g, NodeId bucket, const BucketCollectives& options) 
 void make_bucket(Graph& g, const PlannedBucket& plan, const BucketCollectives& options) {
   if (plan.members.size() == 1) {
     NodeId only = plan.members[0];
-    if (g[only].inputs.size() > 1) treat_divisions(g, only, options);  // it came as a bucket
+    if (g[only].inputs.size() > 1) treat_divisions(g, only, options);  // an earlier bucket
     return g.remark({.where = shown(g, only), .what = "left alone", .why = plan.why});
   }
   std::vector<std::string> names;

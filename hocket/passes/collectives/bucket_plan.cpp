@@ -57,10 +57,10 @@ class BucketPlanner {
   enum class State : std::uint8_t { waiting, offered, computed };
   struct Open {
     PlannedBucket bucket;
-    std::unordered_set<Value> operands;  // with other readers: one brought twice is one member
+    std::unordered_set<Value> operands;  // with other readers: counted once
     std::int64_t limit = 0;
   };
-  struct Demand {  // a node that is wanted, and how much of what it needs was seen to be there
+  struct Demand {  // a node to be computed, and how many of its dependencies are known to be
     NodeId node;
     std::uint32_t seen = 0;
   };
@@ -110,11 +110,11 @@ class BucketPlanner {
         released_.push(order_.position(m));
     };
     order_.for_each_behind(n, unblock);
-    std::ranges::sort(ready);  // list order: uses have none
+    std::ranges::sort(ready);  // into list order
     for (std::uint32_t i : ready) offer(list_[i]);
   }
 
-  /// What the cursor has passed and what has started since.
+  /// Computes members of closed buckets, and nodes behind the cursor that have become ready.
   void compute_released() {
     while (!started_.empty() || !released_.empty()) {
       if (!started_.empty()) {
@@ -152,7 +152,7 @@ class BucketPlanner {
     }
   }
 
-  /// What is computed stays so: nothing is looked at twice.
+  /// Computed nodes stay computed, so no dependency is looked at twice.
   NodeId missing(Demand& d) {
     for (; d.seen < order_.size_before(d.node); ++d.seen) {
       NodeId from = order_.before(d.node, d.seen);

@@ -5,18 +5,18 @@
 #include <algorithm>
 #include <vector>
 
-#include "hocket/ir/meetings.h"
+#include "hocket/ir/collective_matching.h"
 #include "hocket/passes/framework/node_names.h"
 
 namespace hocket {
 
 void order_collectives(Program& program, const NoOptions&) {
-  const Meetings meetings(program);
-  std::vector<std::int64_t> numbers = meetings.order();
+  const CollectiveMatching matching(program);
+  std::vector<std::int64_t> numbers = matching.order();
   std::vector<std::int64_t> highest(program.graphs.size(), -1);
-  for (const Call& c : meetings.calls) {
+  for (const CallSite& c : matching.calls) {
     Graph& g = program.graphs[c.graph];
-    std::int64_t channel = numbers[c.meeting];
+    std::int64_t channel = numbers[c.match];
     bool changes = g[c.node].attr<std::int64_t>("channel") != channel;
     bool late = channel < highest[c.graph];
     highest[c.graph] = std::max(highest[c.graph], channel);

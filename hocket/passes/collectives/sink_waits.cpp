@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-/// A wait, or what follows one wherever it goes.
+/// A wait, or a cheap node that follows one.
 struct Sinking {
   NodeId node;
   NodeId start;  ///< of the transfer; an input when it was started in an earlier iteration
@@ -56,8 +56,9 @@ void remark(Graph& g, NodeId wait, NodeId reader, bool moved) {
 }  // namespace
 
 void sink_waits(Graph& g, const NoOptions&) {
-  // What was moved in front of a reader, with all that was moved in front of that, is one run of
-  // nodes: the reader it ends at, and for that reader the first node of the run.
+  // Nodes moved in front of a reader, with all nodes moved in front of these, form a contiguous run
+  // that ends at the reader. By node: the reader at the end of its run; by reader: the first node
+  // of the run.
   std::vector<NodeId> ends_at(g.node_bound()), front(g.node_bound());
   const Dependencies order(g, Holds::in_flight);
   for (auto [n, start] : find_sinking(g)) {

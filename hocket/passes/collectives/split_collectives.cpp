@@ -19,7 +19,7 @@
 namespace hocket {
 namespace {
 
-/// More parts than this are a mistake in the option rather than a wish.
+/// More parts than this: the option is taken for a mistake.
 constexpr std::size_t most_parts = 1 << 16;
 
 /// Elements [from, to) of a member.
@@ -29,7 +29,7 @@ struct Slice {
 };
 using Part = std::vector<Slice>;
 
-/// Fills parts with the elements of all members that somebody waits for, one after the other.
+/// Fills parts with the elements of all members that are waited for, one after the other.
 std::vector<Part> cut(const Graph& g, NodeId n, std::int64_t bytes) {
   std::vector<Part> parts(1);
   std::int64_t room = bytes;
@@ -111,7 +111,7 @@ class Splitter {
                                            .stage = g_[n_].stage}));
   }
 
-  /// A wait for each part that brings something this one waited for.
+  /// One wait for each part that holds elements of the members that the old wait was for.
   void replace(NodeId wait) {
     std::map<std::uint32_t, std::vector<Value>> arrived;  // by member
     for (Value v : g_[wait].inputs) arrived[v.index - g_[n_].first_result];

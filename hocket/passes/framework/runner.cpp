@@ -39,8 +39,9 @@ void require_order(const Program& program, const PassTable& table, const Pass& p
          listed(missing), listed(applied));
 }
 
-/// Takes everything back unless it is told to keep it. Graph passes are undone through the edit
-/// logs; a program pass may add and drop graphs, so that a copy is the only safe memory.
+/// Undoes the pass unless it is told to keep the result. Graph passes are undone by the
+/// transactions of the graphs; a program pass may add and drop graphs, so that a copy is kept for
+/// it.
 class Transaction {
  public:
   Transaction(Program& program, bool whole) : program_(program) {

@@ -1,4 +1,4 @@
-// The rows of all passes, and the table's own rules.
+// The rows of all passes, and the rules of the table.
 
 #include "hocket/passes/framework/table.h"
 
@@ -204,7 +204,7 @@ const Pass& PassTable::known_item(std::string_view name) const {
 
 std::vector<PassCall> PassTable::parse(std::string_view text, std::vector<Remark>* remarks) const {
   std::vector<PassCall> calls;
-  std::vector<bool> of_word;  // of each call: out of a word, and not named by the user so far
+  std::vector<bool> of_word;  // by call: it comes from a word, and the user has not named it
   auto drop = [&](const std::string& name) {
     if (remarks != nullptr)
       remarks->push_back(
@@ -241,7 +241,7 @@ std::vector<PassCall> PassTable::parse(std::string_view text, std::vector<Remark
       of_word.push_back(false);
       continue;
     }
-    of_word[step] = false;  // named again it is a repetition of the user's, an error when run
+    of_word[step] = false;  // naming it once more is an error of the user, found when run
     if (call.options.empty())
       drop(call.name);
     else

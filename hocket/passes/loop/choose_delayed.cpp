@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t most_trials = 16;
 
-/// What an iteration takes when the link is as fast as we think.
+/// Simulates an iteration, with a link of the assumed speed.
 class Clock {
  public:
   Clock(std::span<const BucketPlace> buckets, std::uint32_t length)
@@ -19,7 +19,7 @@ class Clock {
     per_byte_ = bytes > 0 ? length / bytes : 0;
   }
 
-  /// The time of an iteration that follows others.
+  /// The time of an iteration in steady state.
   double time(std::span<const Delay> delays) {
     lay_out(delays);
     std::ranges::fill(arrival_, 0.0);
@@ -43,7 +43,7 @@ class Clock {
     return now - before;
   }
 
-  /// In the iteration timed last: whether a bucket had not arrived at its update.
+  /// In the last simulation: the bucket arrived after its update wanted to start.
   bool late(std::size_t bucket) const { return late_[bucket]; }
 
  private:
@@ -102,7 +102,7 @@ std::vector<Delay> choose_delayed(std::span<const BucketPlace> buckets, std::uin
   for (std::size_t trial = 1; trial <= trials; ++trial) {
     std::size_t count = startable.size() * trial / trials;
     double time = clock.time(with(count));
-    // The clock is not that exact, and what starts later is in memory for longer.
+    // Prefer fewer: the simulation is inexact, and what starts later is in memory for longer.
     if (time < least * 0.999) {
       least = time;
       best = count;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "hocket/base/error.h"
-#include "hocket/ir/meetings.h"
+#include "hocket/ir/collective_matching.h"
 #include "hocket/iter/lags.h"
 #include "hocket/ops/ops.h"
 #include "hocket/ops/work.h"
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view stays = "stays in its iteration";
 
-// ---- what may move
+// ---- candidates
 
 /// By node: a collective or an effect that depends on it, an effect where there are both.
 std::vector<NodeId> find_later_starts(const Graph& g) {
@@ -34,8 +34,8 @@ std::vector<NodeId> find_later_starts(const Graph& g) {
       for (Use use : g.uses(v)) {
         if (use.node == g.return_node()) continue;
         const Op& op = *g[use.node].op;
-        NodeId found = op.is_collective || op.effect ? use.node : later[use.node.index];
-        if (found && !(later[n.index] && g[later[n.index]].op->effect)) later[n.index] = found;
+        NodeId found = op.is_collective || op.has_effect ? use.node : later[use.node.index];
+        if (found && !(later[n.index] && g[later[n.index]].op->has_effect)) later[n.index] = found;
       }
   return later;
 }
@@ -50,16 +50,18 @@ std::vector<NodeId> find_candidates(Graph& g) {
     if (!next)
       found.push_back(n);
     else
-      g.remark({.where = shown(g, n),
-                .what = std::string(stays),
-                .why = fmt::format("{} depends on it, {}", shown(g, next),
-                                   g[next].op->effect ? "which is an effect"
-                                                      : "and only the last in a row can move")});
+      g.remark(
+          {.where = shown(g, n),
+           .what = std::string(stays),
+           .why = fmt::format("{} depends on it, {}", shown(g, next),
+                              g[next].op->has_effect ? "which is an effect"
+                                                     : "and only the last in a row can move")});
   }
   return found;
 }
 
-/// Single numbers come that tensors are updated with: they are no gradients of those.
+/// True when the slice reduces only single numbers, but updates tensors: then these numbers are not
+/// the gradients of those tensors.
 bool brings_numbers(const Graph& g, const UpdateSlice& s) {
   auto is_number = [&](Value v) { return g.type(v).shape.empty(); };
   return !std::ranges::all_of(s.states, is_number) &&
@@ -86,9 +88,9 @@ std::optional<Remark> refusal(const Graph& g, const UpdateSlice& s) {
   return remark;
 }
 
-// ---- what does move
+// ---- the choice
 
-/// Of every node its place in the list and its slice, by node.
+/// By node: its position on the time axis and its slice.
 struct Places {
   std::vector<std::uint32_t> position;
   std::vector<const UpdateSlice*> slice;
@@ -98,10 +100,10 @@ struct Places {
 BucketPlace place_of(const Graph& g, const UpdateSlice& s, const Places& at) {
   const auto& position = at.position;
   BucketPlace place{.start = position[s.collectives.back().index]};
-  place.needed = position[s.collectives.front().index];  // there the bytes are used again
+  place.needed = position[s.collectives.front().index];  // which reuses the buffer of the transfer
   place.update = position[s.nodes.back().index];
   for (NodeId n : s.collectives) place.bytes += link_bytes(g, n);
-  place.startable = s.collectives.size() == 1 && !g[s.collectives[0]].op->effect;
+  place.startable = s.collectives.size() == 1 && !g[s.collectives[0]].op->has_effect;
   for (NodeId n : s.nodes)
     if (g[n].op->is_wait && position[n.index] > place.start)
       place.update = std::min(place.update, position[n.index]);
@@ -220,7 +222,7 @@ struct SharedCall {
   bool moves() const { return slice && sliced->moves(*slice); }
 };
 
-/// By meeting of several graphs.
+/// For each match between several graphs.
 std::vector<std::vector<SharedCall>> find_shared_calls(const Program& program,
                                                        std::vector<SlicedGraph>& graphs) {
   std::vector<std::unordered_map<NodeId, std::size_t>> slice_of(graphs.size());
@@ -228,11 +230,11 @@ std::vector<std::vector<SharedCall>> find_shared_calls(const Program& program,
     for (std::size_t i = 0; i < graphs[p].slices.size(); ++i)
       for (NodeId n : graphs[p].slices[i].collectives) slice_of[p].emplace(n, i);
   std::vector<std::vector<SharedCall>> all;
-  const Meetings meetings(program);
-  for (const auto& parts : meetings.parts()) {
+  const CollectiveMatching matching(program);
+  for (const auto& parts : matching.by_match()) {
     if (parts.size() < 2) continue;
     auto& list = all.emplace_back();
-    for (const Call* c : parts) {
+    for (const CallSite* c : parts) {
       list.push_back({&graphs[c->graph], c->node});
       auto found = slice_of[c->graph].find(c->node);
       if (found != slice_of[c->graph].end()) list.back().slice = found->second;
@@ -241,14 +243,14 @@ std::vector<std::vector<SharedCall>> find_shared_calls(const Program& program,
   return all;
 }
 
-/// What ranks with different graphs reduce together is delayed by all of them or by none. Each
-/// round but the last takes back a slice; hardly ever are there more than two.
+/// A collective of ranks with different graphs is delayed in all of them or in none. Repeats until
+/// nothing changes; each round but the last takes back a delay, and rarely are there more than two.
 void agree(const Program& program, std::vector<SlicedGraph>& graphs) {
   if (graphs.size() < 2) return;
-  std::vector<std::vector<SharedCall>> meetings = find_shared_calls(program, graphs);
+  std::vector<std::vector<SharedCall>> shared = find_shared_calls(program, graphs);
   for (bool changed = true; changed;) {
     changed = false;
-    for (const auto& parts : meetings) {
+    for (const auto& parts : shared) {
       if (std::ranges::all_of(parts, &SharedCall::moves)) continue;
       for (const SharedCall& s : parts) {
         if (!s.moves()) continue;
@@ -278,7 +280,7 @@ void cross_iteration(Program& program, const CrossIteration& options, const Choo
 
 void cross_iteration(Program& program, const CrossIteration& options) {
   auto all = [](std::span<const BucketPlace> buckets, std::uint32_t) {
-    return std::vector<Delay>(buckets.size(), Delay::wait);  // of fixed ones it does not matter
+    return std::vector<Delay>(buckets.size(), Delay::wait);  // ignored for fixed ones
   };
   cross_iteration(program, options, options.delay == "all" ? ChooseDelayed(all) : choose_delayed);
 }

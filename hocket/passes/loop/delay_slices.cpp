@@ -90,7 +90,7 @@ NodeId front(const Graph& g, std::span<const NodeId> moved) {
 void delay_slices(const SlicedGraph& sliced) {
   Graph& g = *sliced.graph;
   std::vector<NodeId> nodes;
-  std::vector<std::pair<std::uint32_t, NodeId>> starts;  // by need
+  std::vector<std::pair<std::uint32_t, NodeId>> starts;  // with the position where they are needed
   for (std::size_t i = 0; i < sliced.slices.size(); ++i) {
     const UpdateSlice& slice = sliced.slices[i];
     if (!sliced.moves(i)) continue;

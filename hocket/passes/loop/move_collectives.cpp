@@ -9,7 +9,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
-#include "hocket/ir/meetings.h"
+#include "hocket/ir/collective_matching.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/place.h"
 #include "hocket/iter/rotate.h"
@@ -26,7 +26,7 @@ NodeId find_node(const Graph& g, std::string_view name) {
   return v && !g.is_input(g.node(v)) ? g.node(v) : NodeId{};
 }
 
-/// With the nearest name of such a node.
+/// Refuses a name, with the nearest name of a node that `accept` allows.
 template <class Accept>
 [[noreturn]] void refuse(const Program& program, std::string_view what, std::string_view name,
                          Accept accept) {
@@ -39,7 +39,7 @@ template <class Accept>
   fail("{} '{}'{}", what, name, nearest_hint(name, known));
 }
 
-/// The named collectives by graph, with those that ranks with other graphs take part in.
+/// By graph: the named collectives, and those of other graphs that match them.
 std::vector<std::vector<NodeId>> find_collectives(const Program& program, std::string_view names) {
   std::vector<std::set<NodeId>> named(program.graphs.size());
   for (std::string_view name : split(names, '+')) {
@@ -55,13 +55,13 @@ std::vector<std::vector<NodeId>> find_collectives(const Program& program, std::s
       refuse(program, "option 'move': there is no collective", trim(name),
              [](const Graph& g, NodeId n) { return g[n].op->is_collective; });
   }
-  const Meetings meetings(program);
-  std::vector<bool> moves(meetings.count);
-  for (const Call& c : meetings.calls)
-    if (named[c.graph].contains(c.node)) moves[c.meeting] = true;
+  const CollectiveMatching matching(program);
+  std::vector<bool> moves(matching.count);
+  for (const CallSite& c : matching.calls)
+    if (named[c.graph].contains(c.node)) moves[c.match] = true;
   std::vector<std::vector<NodeId>> lists(program.graphs.size());
-  for (const Call& c : meetings.calls)
-    if (moves[c.meeting]) lists[c.graph].push_back(c.node);
+  for (const CallSite& c : matching.calls)
+    if (moves[c.match]) lists[c.graph].push_back(c.node);
   return lists;
 }
 
@@ -76,7 +76,7 @@ void move_in(Graph& g, std::span<const NodeId> collectives, std::string_view bef
            shown(g, slice.returned), shown(g, slice.collectives[0]));
     nodes.insert(nodes.end(), slice.nodes.begin(), slice.nodes.end());
   }
-  NodeId place = before == "none" ? NodeId{} : find_node(g, before);  // maybe of what was cut
+  NodeId place = before == "none" ? NodeId{} : find_node(g, before);  // or a cut part
   if (before != "none" && !place)
     g.remark({.where = shown(g, collectives[0]),
               .what = "goes where the dataflow says",
@@ -88,7 +88,7 @@ void move_in(Graph& g, std::span<const NodeId> collectives, std::string_view bef
               .why = "that is asked for"});
 }
 
-/// What has been delayed goes in front of all that changes.
+/// Moves all delayed nodes to the front of the body, behind loop-invariant nodes.
 void move_to_front(Graph& g) {
   std::vector<NodeId> delayed;
   for (NodeId n : std::as_const(g).nodes())
@@ -99,17 +99,17 @@ void move_to_front(Graph& g) {
             .why = "ranks with different graphs start it in one order only there"});
 }
 
-/// Sees to it that all ranks start everything in one order, or as they did, if that was in none:
-/// in front of everything in all graphs is as safe as it was before, since what moves and what
-/// stays keep their orders, and no rank does the one while another one waits in the other.
+/// Makes sure that all ranks start collectives in a common order if they did before. If they do not
+/// now, what moves goes to the front in all graphs. That is as safe as it was before: what moves
+/// and what stays keep their orders, and all ranks start what moves before what stays.
 void keep_order(Program& program, bool was_in_order, bool may_place,
                 const std::vector<std::vector<NodeId>>& collectives) {
-  auto found = find_contradiction(Meetings(program));
+  auto found = find_order_conflict(CollectiveMatching(program));
   if (!found) return;
   if (may_place) {
     for (std::size_t i = 0; i < collectives.size(); ++i)
       if (!collectives[i].empty()) move_to_front(program.graphs[i]);
-    if (was_in_order && find_contradiction(Meetings(program)))
+    if (was_in_order && find_order_conflict(CollectiveMatching(program)))
       internal_fail("cross-iteration: moved to the front, {} lost its order",
                     program.graphs[0].name());
     return;
@@ -137,7 +137,7 @@ void move_collectives(Program& program, std::string_view names, std::string_view
                : "option 'before': no graph where something moves has a node",
            before, [&](const Graph& g, NodeId) { return moves(g); });
   bool several = program.graphs.size() > 1;
-  bool in_order = !several || !find_contradiction(Meetings(program));
+  bool in_order = !several || !find_order_conflict(CollectiveMatching(program));
   for (std::size_t i = 0; i < collectives.size(); ++i) {
     Graph& g = program.graphs[i];
     if (collectives[i].empty()) continue;

@@ -15,7 +15,8 @@ namespace {
 /// Collectives are numbered from 1; 0 is none.
 using Origin = std::uint32_t;
 
-/// For every value the collective that it depends on. Where several meet, they are joined.
+/// By value: a collective that it depends on. Collectives that meet in a value are joined into one
+/// set.
 class SliceOrigins {
  public:
   SliceOrigins(const Graph& g, std::span<const NodeId> collectives, SliceFrom from)
@@ -33,7 +34,7 @@ class SliceOrigins {
   Origin of(NodeId n) const { return g_[n].result_count > 0 ? (*this)[g_.result(n)] : 0; }
   /// The set that a collective was joined to.
   Origin set_of(Origin collective) const { return joined_.find(collective); }
-  /// A number in which this collective meets others, none when there is none.
+  /// A single number in which this collective meets others; none when there is none.
   Value number(Origin collective) const { return numbers_[collective]; }
 
  private:
@@ -49,14 +50,14 @@ class SliceOrigins {
       give(node, 0, 1, node.inputs);
   }
 
-  /// A collective in a row with others is joined with those before it.
+  /// A collective that depends on others is joined with them.
   void begin(const Node& node, Origin seed) {
     for (Value v : node.inputs)
       if (origin_[v.index] != 0) joined_.join(seed, origin_[v.index]);
     for (std::uint32_t i = 0; i < node.result_count; ++i) origin_[node.first_result + i] = seed;
   }
 
-  /// No tensor of an optimizer sees another one's; what is no list is seen by all.
+  /// Updates of different parameters are independent; operands that are no lists enter all of them.
   void follow_optimizer(const Node& node) {
     auto count = static_cast<std::uint32_t>(parameter_count(node));
     std::vector<Value> read;
@@ -73,7 +74,7 @@ class SliceOrigins {
     }
   }
 
-  /// Gives results `first`, `first + step`... the origin of what they are made of.
+  /// Gives results `first`, `first + step`... the origin of the values that they are computed from.
   template <class Values>
   void give(const Node& node, std::uint32_t first, std::uint32_t step, const Values& read) {
     Origin origin = 0;
@@ -104,7 +105,7 @@ class SliceOrigins {
   std::vector<Value> numbers_;  // by origin
 };
 
-/// Who belongs to which slice: what depends on it, and then what serves it alone.
+/// By node its slice: nodes that depend on the collectives, then nodes that only these read.
 class Members {
  public:
   Members(const Graph& g, const SliceOrigins& origins)
@@ -123,10 +124,11 @@ class Members {
   Origin operator[](NodeId n) const { return member_[n.index]; }
 
  private:
-  /// A node all of whose readers are of one slice serves it, until something is found against it.
+  /// A node all of whose readers belong to one slice serves it, unless it does not fit.
   void join_readers(NodeId n) {
     const Op& op = *g_[n].op;
-    if (member_[n.index] != 0 || op.is_collective || op.is_wait || op.effect || lags_.timeless(n))
+    if (member_[n.index] != 0 || op.is_collective || op.is_wait || op.has_effect ||
+        lags_.timeless(n))
       return;
     Origin slice = 0;
     for (Value v : g_.results(n)) {
@@ -142,7 +144,8 @@ class Members {
     serves_[n.index] = slice != 0;
   }
 
-  /// Whether everything that a node reads is there in the next iteration as well.
+  /// Whether all operands of a node are available in the next iteration: state of the slice, or
+  /// results of the slice.
   bool fits(NodeId n) const {
     return std::ranges::all_of(g_[n].inputs, [&](Value v) {
       if (lags_.timeless(v)) return true;
@@ -151,7 +154,7 @@ class Members {
     });
   }
 
-  /// Takes a node out, with all that cannot stay without it.
+  /// Takes a node out of its slice, with all nodes that cannot stay without it.
   void leave(NodeId first) {
     std::vector<NodeId> leaving;
     auto drop = [&](NodeId n) {

@@ -18,7 +18,7 @@
 namespace hocket {
 namespace {
 
-/// Equal for equal numbers: a constant's bytes, else which value it is.
+/// Equal for equal numbers: the bytes of a constant, else the value's index.
 std::string number_text(const Graph& g, Value v) {
   std::optional<Tensor> value = ops::constant_value(g, v);
   if (!value) return fmt::format("%{}", v.index);
@@ -27,8 +27,8 @@ std::string number_text(const Graph& g, Value v) {
   return text;
 }
 
-/// What must be the same in optimizers that are joined, apart from the attributes: what is no list,
-/// and which lists there are.
+/// What joined optimizers must have in common beside attributes: operands that are no lists, and
+/// which lists they have.
 std::string hyper_parameters(const Graph& g, const Node& node) {
   std::string key = fmt::format("{} delay {} stage {}", node.op->name, node.delay, node.stage);
   for (std::size_t s = 0; s < node.op->operands.size(); ++s) {
@@ -49,13 +49,12 @@ std::string attributes(const Node& node) {
 /// Optimizer nodes to be joined, in list order.
 using Group = std::vector<NodeId>;
 
-/// Groups of optimizers that may be one, each of a single node or more; remarks say what keeps them
-/// apart.
+/// Groups of optimizers that can be joined, some of one node; remarks say why others cannot.
 std::vector<Group> find_groups(Graph& g, const Dependencies& order) {
-  std::vector<std::uint32_t> depth(g.node_bound());  // optimizers on the longest way to a node
+  std::vector<std::uint32_t> depth(g.node_bound());  // optimizers on the longest path to a node
   std::vector<Group> groups;
   std::unordered_map<std::string, std::size_t> index;
-  std::unordered_map<std::string, NodeId> alike, same_op;  // the first, whatever its depth
+  std::unordered_map<std::string, NodeId> alike, same_op;  // the first, at any depth
   for (NodeId n : order.nodes()) {
     const Node& node = g[n];
     order.for_each_before(n, [&](NodeId before) {
@@ -84,8 +83,8 @@ std::vector<Group> find_groups(Graph& g, const Dependencies& order) {
   return groups;
 }
 
-/// Walks the list once. A unit is a node, or a group, which is one from now on. A unit that comes
-/// before something it must stand behind is kept back and put in as soon as that has come.
+/// Walks the list once. A unit is a node, or a group of nodes to be joined. A unit that depends on
+/// a later one is held back and placed right behind it.
 class Joiner {
  public:
   Joiner(Graph& g, const Dependencies& order, std::vector<Group> groups)
@@ -120,7 +119,7 @@ class Joiner {
 
  private:
   void wait_for(NodeId unit, NodeId before) {
-    if (order_.position(before) == 0) return;  // a joined node, which stands
+    if (order_.position(before) == 0) return;  // a joined node, already placed
     NodeId other = unit_[before.index];
     if (other == unit || done_[other.index]) return;
     ++missing_[unit.index];

@@ -22,10 +22,10 @@ void ShardGathers::add(Value old, Value piece, NodeId n) {
   if (--outstanding_[origin] == 0) start(gather, n);
 }
 
-/// Not what works on pieces, nor what only comes behind.
+/// False for nodes that work on pieces, and for those that are only ordered behind the value.
 bool ShardGathers::wants_whole(Use use) const {
   if (use.node == g_.return_node()) return true;
-  if (g_[use.node].op->ordered && use.operand > 0) return false;
+  if (g_[use.node].op->is_ordering && use.operand > 0) return false;
   auto row = row_of(g_, use);
   Value result = row ? g_.result(use.node, *row) : Value{};
   return !row || result.index >= plan_.sharded.size() || !plan_.sharded[result.index];
@@ -72,7 +72,7 @@ void ShardGathers::land(Gather& gather, NodeId place) {
   gather.landed = true;
 }
 
-/// Without the padding, in its shape.
+/// The whole value: without padding, in its shape.
 Value ShardGathers::whole(Value flat, const Type& type, const Gather& gather, NodeId place) {
   auto add = [&](const Op& op, Attributes attributes) {
     Value operands[] = {flat};

@@ -17,8 +17,8 @@
 namespace hocket {
 namespace {
 
-/// Rewrites a graph after a plan, in one walk: every node that makes pieces gets a counterpart in
-/// front of it, and goes at the end.
+/// Rewrites a graph by a ShardPlan, in one walk: every node that makes pieces gets a counterpart in
+/// front of it, and is erased at the end.
 class Sharder {
  public:
   Sharder(Graph& g, const ShardPlan& plan)
@@ -37,13 +37,13 @@ class Sharder {
       if (makes_pieces(n)) {
         replace(n);
         old_.push_back(n);
-      } else if (g_[n].op->ordered) {
+      } else if (g_[n].op->is_ordering) {
         follow_tokens(n);
       }
     }
     gathers_.finish();
     for (auto [state, next] : nexts_) {
-      // What stayed whole may have been made anew meanwhile.
+      // The node may have been replaced by one for the operands that stay whole.
       if (!sharded(next)) next = g_.next(state);
       g_.set_next(state, piece(next, g_.return_node(), g_.node(state)));
     }
@@ -90,7 +90,7 @@ class Sharder {
                                   .stage = g_[like].stage});
   }
 
-  /// This rank's piece of a value, cut out of it where it is not made as such.
+  /// This rank's piece of a value; cut out of the whole where no node makes the piece.
   Value piece(Value v, NodeId place, NodeId like) {
     if (sharded(v)) return piece_[v.index];
     Value& cut = cut_[v];
@@ -103,7 +103,7 @@ class Sharder {
     return cut;
   }
 
-  /// The piece takes over the name, unless the whole will have it.
+  /// The piece takes over the name, unless the gathered value needs it.
   void becomes(Value old, Value piece) {
     piece_[old.index] = piece;
     if (!plan_.gathered[old.index]) g_.swap_names(old, piece);
@@ -136,7 +136,7 @@ class Sharder {
     return zero;
   }
 
-  /// Flat, and as long as all pieces together.
+  /// Flattened and padded to the length of all pieces together.
   Value padded(Value v, NodeId place) {
     Type type = g_.type(v);
     std::int64_t count = type.elements(), missing = (ranks_ - count % ranks_) % ranks_;
@@ -149,8 +149,8 @@ class Sharder {
                          Attributes(ops::pad, {{"low", Ints{0}}, {"high", Ints{missing}}})));
   }
 
-  /// A reduce-scatter of the members that become pieces; what others still want stays in an
-  /// all-reduce of its own.
+  /// A reduce-scatter of the members that become pieces; the others stay in an all-reduce of their
+  /// own.
   void scatter(NodeId n) {
     std::vector<Value> scattered, pending, rest, whole;
     for (std::uint32_t i = 0; i < g_[n].result_count; ++i) {
@@ -175,7 +175,7 @@ class Sharder {
     if (!rest.empty()) keep(whole, add(n, n, ops::all_reduce, rest, g_[n].attributes));
   }
 
-  /// A node for what stays whole takes over its readers.
+  /// A node for the operands that stay whole takes over their readers.
   void keep(const std::vector<Value>& whole, NodeId made) {
     for (std::uint32_t i = 0; i < whole.size(); ++i) {
       g_.replace_uses(whole[i], g_.result(made, i));
@@ -200,7 +200,7 @@ class Sharder {
     if (!rest.empty()) keep(whole, add(n, n, ops::wait, rest, {}));
   }
 
-  // ---- what is by element
+  // ---- elementwise nodes
 
   void replace_one(NodeId n) {
     const Node& node = g_[n];
@@ -211,7 +211,7 @@ class Sharder {
     }
     std::vector<Value> operands(node.inputs.begin(), node.inputs.end());
     for (std::uint32_t i : element_row(g_, n, 0).tensors) operands[i] = piece(operands[i], n, n);
-    if (node.op->ordered) use_pieces(operands);
+    if (node.op->is_ordering) use_pieces(operands);
     becomes(v, g_.result(add(n, n, *node.op, operands, node.attributes)));
   }
 
@@ -242,7 +242,7 @@ class Sharder {
 
   // ---- order
 
-  /// What must come behind a value comes behind its piece.
+  /// Nodes that are ordered behind a value are ordered behind its piece.
   void use_pieces(std::vector<Value>& operands) {
     for (std::size_t i = 1; i < operands.size(); ++i)
       if (sharded(operands[i])) operands[i] = piece_[operands[i].index];
@@ -258,7 +258,7 @@ class Sharder {
   std::vector<Value> piece_;              // by value
   std::unordered_map<Value, Value> cut_;  // pieces cut out of what is whole
   std::map<DType, Value> zeros_;
-  std::vector<std::pair<Value, Value>> nexts_;  // of states that become pieces, as they were
+  std::vector<std::pair<Value, Value>> nexts_;  // old next values of states
   std::vector<NodeId> old_;
   ShardGathers gathers_;
 };

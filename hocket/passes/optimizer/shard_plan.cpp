@@ -25,7 +25,7 @@ class Classes {
   void join(Value a, Value b) {
     std::uint32_t x = find(a), y = find(b);
     if (x == y) return;
-    if (y < x) std::swap(x, y);  // the earlier one stands for both, and its reason comes first
+    if (y < x) std::swap(x, y);  // the earlier value is the representative, and its reason is kept
     sets_.join(x, y);
     updates_[x] = updates_[x] || updates_[y];
     if (auto it = reasons_.find(y); it != reasons_.end()) {
@@ -35,7 +35,7 @@ class Classes {
   }
   void refuse(Value v, std::string why) { reasons_.emplace(find(v), std::move(why)); }
   void note_update(Value v) { updates_[find(v)] = true; }
-  /// Why not; "" when nothing speaks against it.
+  /// Why the class cannot become pieces; "" when it can.
   std::string reason(Value v) {
     auto it = reasons_.find(find(v));
     if (it != reasons_.end()) return it->second;
@@ -48,7 +48,7 @@ class Classes {
 
   DisjointSets sets_;
   std::vector<bool> updates_;
-  std::map<std::uint32_t, std::string> reasons_;  // by the value that stands for its class
+  std::map<std::uint32_t, std::string> reasons_;  // by representative
 };
 
 class ShardPlanner {
@@ -86,9 +86,9 @@ class ShardPlanner {
   }
 
  private:
-  // ---- what could be
+  // ---- candidates
 
-  /// Why a collective is none that a reduce-scatter could replace.
+  /// Why a reduce-scatter cannot replace this collective; "" when it can.
   std::string refusal(NodeId n, OwnGroups& own) {
     const Node& node = g_[n];
     const auto& reduce = node.attr<std::string>("reduce");
@@ -130,7 +130,7 @@ class ShardPlanner {
     if (g_.type(v).shape.empty()) return refuse(v, shown(g_, v) + " is a single number");
     if (g_.is_input(g_.node(v))) check_state(v);
     follow_carries(v);
-    // Whoever reads a new parameter can have it whole.
+    // New parameters are gathered, so that readers get them whole.
     if (parameter_[v.index]) return;
     if (output_[v.index]) return refuse(v, shown(g_, v) + " is an output");
     for (Use use : g_.uses(v))
@@ -140,7 +140,7 @@ class ShardPlanner {
   void follow_use(Value v, Use use) {
     const Node& node = g_[use.node];
     if (node.op->is_wait) return enter(g_.result(use.node, use.operand), v);
-    if (node.op->ordered && use.operand > 0) return;  // comes behind it, and does not read it
+    if (node.op->is_ordering && use.operand > 0) return;  // ordered behind it, without reading it
     auto row = row_of(g_, use);
     if (!row)
       return refuse(
@@ -150,12 +150,12 @@ class ShardPlanner {
     bool known = reached_[first.index];
     for (std::uint32_t i : r.results) enter(g_.result(use.node, i), v);
     if (known) return;
-    // Numbers first: where one differs, so does the tensor that it helps to update.
+    // Numbers first, for the better reason: where one differs, so does the tensor that it updates.
     for (std::uint32_t i : r.numbers) require_uniform(node.inputs[i], v);
     for (std::uint32_t i : r.tensors) meet(node.inputs[i], v);
   }
 
-  /// A tensor that something on pieces reads.
+  /// A tensor that a node on pieces reads.
   void meet(Value v, Value reader) {
     bool state = g_.is_input(g_.node(v)) && g_.input(v).kind == StateKind::optimizer;
     if (reached_[v.index] || (state && g_.input(v).state))
@@ -189,7 +189,7 @@ class ShardPlanner {
     }
   }
 
-  // ---- what will be
+  // ---- the decision
 
   void settle() {
     plan_.sharded.resize(g_.value_bound());
@@ -203,7 +203,8 @@ class ShardPlanner {
       if (plan_.sharded[in.value.index]) plan_.states.push_back(in.value);
   }
 
-  /// What is computed by element for pieces alone is computed on pieces, too. Readers come first.
+  /// Elementwise nodes that only nodes on pieces read are computed on pieces, too. Walks backwards,
+  /// so that readers are decided first.
   void pull() {
     for (NodeId n : reversed(std::as_const(g_).nodes())) {
       if (g_[n].op->body == nullptr || g_[n].delay != 0) continue;
@@ -239,7 +240,7 @@ class ShardPlanner {
     }
   }
 
-  /// Gathers are bucketed as the gradients were.
+  /// By sharded value the bucket of its gradient: gathers use the same buckets.
   void trace_back() {
     plan_.origin.resize(g_.value_bound());
     for (NodeId n : std::as_const(g_).nodes())
@@ -261,7 +262,8 @@ class ShardPlanner {
       }
   }
 
-  /// Each rank computes its pieces for all: with what, all must agree on.
+  /// The state that must be equal on all ranks at the start, since the piece of one rank is used by
+  /// all.
   void find_starts() {
     std::vector<Value> with;
     for (NodeId n : std::as_const(g_).nodes()) {
@@ -283,7 +285,7 @@ class ShardPlanner {
   ReplacedStates replaced_;
   Classes classes_;
   std::vector<bool> reached_, output_;
-  std::vector<bool> parameter_;  // by value: it becomes one
+  std::vector<bool> parameter_;  // by value: the next value of a parameter
   std::vector<Value> queue_;
 };
 

@@ -26,15 +26,15 @@ std::vector<NodeId> optimizers(const Graph& g) {
   return found;
 }
 
-/// What an optimizer is to be cut into, and why; nothing where it stays whole.
+/// The parts of an optimizer, and why; no parts where it stays whole.
 struct Split {
   NodeId optimizer;
   std::vector<Positions> parts = {};
   std::string why = {};
 };
 
-/// All is decided before anything is cut: one optimizer may read what another one makes, and those
-/// values are replaced.
+/// All cuts are decided before the first is made: an optimizer may read results of another one,
+/// which a cut replaces.
 void carry_out(Graph& g, const std::vector<Split>& splits) {
   for (const Split& s : splits)
     if (s.parts.empty())
@@ -54,7 +54,7 @@ class BucketOrigins {
       const Node& node = g[n];
       if (node.op->is_wait)
         give(node, g.node(node.inputs[0]));
-      else if (node.op->ordered)
+      else if (node.op->is_ordering)
         give(node, from_[node.inputs[0].index]);
       else if (node.op->body != nullptr || node.op->moves_data)
         give(node, latest(node));

@@ -2,15 +2,15 @@
 
 #include "hocket/frontend/aten/arithmetic.h"
 #include "hocket/frontend/aten/nn.h"
-#include "hocket/frontend/aten/rare.h"
+#include "hocket/frontend/aten/operators.h"
 
-namespace hocket::frontend::rare {
+namespace hocket::frontend {
 namespace {
 
 using nn::Expr;
 
 /// Where the mask holds, the next element of the source.
-Returned masked_scatter(Call& c) {
+Returned masked_scatter(OperatorCall& c) {
   Value x = c.value("self"), mask = c.value("mask"), source = c.value("source");
   Shape shape = c.common_shape({x, mask});
   x = c.broadcast(x, shape);
@@ -25,12 +25,12 @@ Returned masked_scatter(Call& c) {
   return c.build(ops::select, {mask, c.cast(c.reshape(next, shape), c.type(x).dtype), x});
 }
 
-constexpr Row mask_table[] = {
+constexpr Row masked_scatter_table[] = {
     {"aten.masked_scatter.default", "self mask source", masked_scatter},
 };
 
 }  // namespace
 
-std::span<const Row> mask_rows() { return mask_table; }
+std::span<const Row> masked_scatter_rows() { return masked_scatter_table; }
 
-}  // namespace hocket::frontend::rare
+}  // namespace hocket::frontend

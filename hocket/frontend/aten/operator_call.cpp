@@ -1,4 +1,4 @@
-#include "hocket/frontend/aten/call.h"
+#include "hocket/frontend/aten/operator_call.h"
 
 #include <algorithm>
 
@@ -42,7 +42,7 @@ Translation::Translation(const Source& s, Graph& g,
                          std::map<std::string, hocket::Tensor, std::less<>>& c)
     : source(s), graph(g), constants(c), storages(g), sole_group(find_sole_group(s)) {}
 
-Call::Call(Translation& translation, const SourceNode& node, const Row& row)
+OperatorCall::OperatorCall(Translation& translation, const SourceNode& node, const Row& row)
     : translation_(translation), node_(node), row_(row) {
   std::vector<std::string_view> names;
   for (std::string_view rest = row.arguments; !rest.empty();) {
@@ -69,25 +69,25 @@ Call::Call(Translation& translation, const SourceNode& node, const Row& row)
   }
 }
 
-void Call::refuse(const std::string& why) const { throw Error(why); }
+void OperatorCall::refuse(const std::string& why) const { throw Error(why); }
 
-const Argument* Call::find(std::string_view name) const {
+const Argument* OperatorCall::find(std::string_view name) const {
   for (const auto& [n, argument] : arguments_)
     if (n == name) return argument->none() ? nullptr : argument;
   return nullptr;
 }
 
-const Argument& Call::required(std::string_view name) const {
+const Argument& OperatorCall::required(std::string_view name) const {
   const Argument* a = find(name);
   if (a == nullptr) refuse(fmt::format("argument '{}' is missing", name));
   return *a;
 }
 
-void Call::wrong(std::string_view name, std::string_view wanted) const {
+void OperatorCall::wrong(std::string_view name, std::string_view wanted) const {
   refuse(fmt::format("argument '{}' is no {}", name, wanted));
 }
 
-SourceValue Call::resolve(const Argument& a, std::string_view name) const {
+SourceValue OperatorCall::resolve(const Argument& a, std::string_view name) const {
   if (const Ref* ref = a.as<Ref>()) {
     const SourceValue& v = translation_.values[ref->node];
     if (ref->result < 0) return v;
@@ -104,15 +104,15 @@ SourceValue Call::resolve(const Argument& a, std::string_view name) const {
   wrong(name, "tensor");
 }
 
-TensorId Call::tensor(std::string_view name) { return tensor_of(required(name), name); }
+TensorId OperatorCall::tensor(std::string_view name) { return tensor_of(required(name), name); }
 
-TensorId Call::tensor_of(const Argument& a, std::string_view name) {
+TensorId OperatorCall::tensor_of(const Argument& a, std::string_view name) {
   SourceValue v = resolve(a, name);
   if (!v.tensor) wrong(name, "tensor");
   return *v.tensor;
 }
 
-bool Call::is_tensor_list(const Argument& a) const {
+bool OperatorCall::is_tensor_list(const Argument& a) const {
   if (const List* list = a.as<List>()) return list->empty() || list->front().as<Ref>() != nullptr;
   const Ref* ref = a.as<Ref>();
   if (ref == nullptr) return false;
@@ -120,7 +120,7 @@ bool Call::is_tensor_list(const Argument& a) const {
   return ref->result < 0 && !v.tensor;
 }
 
-std::vector<TensorId> Call::tensors(std::string_view name) {
+std::vector<TensorId> OperatorCall::tensors(std::string_view name) {
   std::vector<TensorId> list;
   const Argument* a = find(name);
   if (a == nullptr) return list;
@@ -131,18 +131,18 @@ std::vector<TensorId> Call::tensors(std::string_view name) {
   return list;
 }
 
-std::vector<Value> Call::values(std::string_view name) {
+std::vector<Value> OperatorCall::values(std::string_view name) {
   std::vector<Value> list;
   for (TensorId t : tensors(name)) list.push_back(read(t));
   return list;
 }
 
-Operand Call::operand(std::string_view name) {
+Operand OperatorCall::operand(std::string_view name) {
   if (required(name).as<Ref>() != nullptr) return value(name);
   return number(name);
 }
 
-Number Call::number(std::string_view name, std::optional<Number> missing) const {
+Number OperatorCall::number(std::string_view name, std::optional<Number> missing) const {
   const Argument* a = find(name);
   if (a == nullptr && missing) return *missing;
   if (a == nullptr) required(name);
@@ -152,12 +152,13 @@ Number Call::number(std::string_view name, std::optional<Number> missing) const 
   wrong(name, "number");
 }
 
-double Call::real(std::string_view name, std::optional<double> missing) const {
+double OperatorCall::real(std::string_view name, std::optional<double> missing) const {
   if (find(name) == nullptr && missing) return *missing;
   return as_double(number(name));
 }
 
-std::int64_t Call::integer(std::string_view name, std::optional<std::int64_t> missing) const {
+std::int64_t OperatorCall::integer(std::string_view name,
+                                   std::optional<std::int64_t> missing) const {
   if (find(name) == nullptr && missing) return *missing;
   Number n = number(name);
   if (const bool* v = std::get_if<bool>(&n)) return *v ? 1 : 0;
@@ -166,7 +167,7 @@ std::int64_t Call::integer(std::string_view name, std::optional<std::int64_t> mi
   return sane(name, *v);
 }
 
-std::int64_t Call::position(std::string_view name, std::int64_t missing) const {
+std::int64_t OperatorCall::position(std::string_view name, std::int64_t missing) const {
   if (find(name) == nullptr) return missing;
   Number n = number(name);
   const std::int64_t* v = std::get_if<std::int64_t>(&n);
@@ -174,31 +175,31 @@ std::int64_t Call::position(std::string_view name, std::int64_t missing) const {
   return std::clamp(*v, -largest_size, largest_size);
 }
 
-std::int64_t Call::sane(std::string_view name, std::int64_t v) const {
+std::int64_t OperatorCall::sane(std::string_view name, std::int64_t v) const {
   if (v < -largest_size || v > largest_size) refuse(fmt::format("{} has {}, too large", name, v));
   return v;
 }
 
-bool Call::flag(std::string_view name, std::optional<bool> missing) const {
+bool OperatorCall::flag(std::string_view name, std::optional<bool> missing) const {
   if (find(name) == nullptr && missing) return *missing;
   if (const bool* v = required(name).as<bool>()) return *v;
   wrong(name, "bool");
 }
 
-std::string Call::text(std::string_view name, std::optional<std::string> missing) const {
+std::string OperatorCall::text(std::string_view name, std::optional<std::string> missing) const {
   if (find(name) == nullptr && missing) return *missing;
   if (const std::string* v = required(name).as<std::string>()) return *v;
   wrong(name, "string");
 }
 
-DType Call::dtype(std::string_view name, DType missing) const {
+DType OperatorCall::dtype(std::string_view name, DType missing) const {
   const Argument* a = find(name);
   if (a == nullptr) return missing;
   if (const DType* v = a->as<DType>()) return *v;
   wrong(name, "dtype");
 }
 
-Ints Call::ints(std::string_view name) const {
+Ints OperatorCall::ints(std::string_view name) const {
   const Argument* a = find(name);
   if (a == nullptr) return {};
   if (const std::int64_t* v = a->as<std::int64_t>()) return {sane(name, *v)};
@@ -213,7 +214,7 @@ Ints Call::ints(std::string_view name) const {
   return all;
 }
 
-std::vector<Number> Call::numbers(std::string_view name) const {
+std::vector<Number> OperatorCall::numbers(std::string_view name) const {
   const List* list = required(name).as<List>();
   if (list == nullptr) wrong(name, "list of numbers");
   std::vector<Number> all;
@@ -230,7 +231,7 @@ std::vector<Number> Call::numbers(std::string_view name) const {
   return all;
 }
 
-std::vector<bool> Call::flags(std::string_view name) const {
+std::vector<bool> OperatorCall::flags(std::string_view name) const {
   const List* list = required(name).as<List>();
   if (list == nullptr) wrong(name, "list of bools");
   std::vector<bool> all;
@@ -241,14 +242,14 @@ std::vector<bool> Call::flags(std::string_view name) const {
   return all;
 }
 
-std::int64_t Call::dim(std::string_view name, std::size_t rank,
-                       std::optional<std::int64_t> missing) const {
+std::int64_t OperatorCall::dim(std::string_view name, std::size_t rank,
+                               std::optional<std::int64_t> missing) const {
   if (rank == 0) refuse(fmt::format("{} of a tensor without dimensions", name));
   return dim_or_first(name, rank, missing);
 }
 
-std::int64_t Call::dim_or_first(std::string_view name, std::size_t rank,
-                                std::optional<std::int64_t> missing) const {
+std::int64_t OperatorCall::dim_or_first(std::string_view name, std::size_t rank,
+                                        std::optional<std::int64_t> missing) const {
   std::int64_t d = integer(name, missing);
   auto n = static_cast<std::int64_t>(std::max<std::size_t>(1, rank));
   if (d < -n || d >= n)
@@ -256,7 +257,7 @@ std::int64_t Call::dim_or_first(std::string_view name, std::size_t rank,
   return d < 0 ? d + n : d;
 }
 
-Ints Call::dims(std::string_view name, std::size_t rank) const {
+Ints OperatorCall::dims(std::string_view name, std::size_t rank) const {
   Ints list = ints(name);
   if (list.empty())
     for (std::size_t i = 0; i < rank; ++i) list.push_back(static_cast<std::int64_t>(i));
@@ -273,13 +274,13 @@ Ints Call::dims(std::string_view name, std::size_t rank) const {
   return list;
 }
 
-SourceValue Call::view(TensorId of, const Op& op, std::initializer_list<Named> attributes) {
+SourceValue OperatorCall::view(TensorId of, const Op& op, std::initializer_list<Named> attributes) {
   return {
       translation_.storages.view(at(), of, {.op = &op, .attributes = Attributes(op, attributes)}),
       {}};
 }
 
-SourceValue Call::reshape_view(TensorId of, const Shape& shape) {
+SourceValue OperatorCall::reshape_view(TensorId of, const Shape& shape) {
   if (type(of).shape == shape) return alias(of);
   return view(of, ops::reshape, {{"shape", Ints(shape.begin(), shape.end())}});
 }

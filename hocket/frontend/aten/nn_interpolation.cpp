@@ -1,19 +1,16 @@
 // Images resampled between their elements: at even distances, and where a grid says.
 
 #include "hocket/frontend/aten/nn.h"
-#include "hocket/frontend/aten/rare.h"
+#include "hocket/frontend/aten/operators.h"
 
-namespace hocket::frontend::rare {
+namespace hocket::frontend::nn {
 namespace {
-
-using nn::Expr;
-using nn::wide;
 
 // ---- even distances
 
 /// How much of each element of `in` is in each of `out`, [in, out]: near elements by their
 /// distance, all others not at all.
-Expr shares(Call& c, const nn::Resize& r, bool aligned, DType dtype) {
+Expr shares(OperatorCall& c, const Resize& r, bool aligned, DType dtype) {
   Type type{dtype, false, {r.in, r.out}};
   auto in = static_cast<double>(r.in), out = static_cast<double>(r.out);
   Expr from{&c, c.iota(type, 0)}, to{&c, c.iota(type, 1)};
@@ -26,26 +23,26 @@ Expr shares(Call& c, const nn::Resize& r, bool aligned, DType dtype) {
 }
 
 /// One dimension after the other is multiplied by its shares, or backwards by their transpose.
-Value resampled(Call& c, Value x, const Ints& size, bool backward) {
+Value resampled(OperatorCall& c, Value x, const Ints& size, bool backward) {
   Value y = wide(c, x).value;
   std::size_t rank = c.type(x).shape.size();
   if (rank != size.size()) c.refuse("a gradient of another rank");
-  for (const nn::Resize& r : nn::resizes(c, size)) {
+  for (const Resize& r : resizes(c, size)) {
     Expr m = shares(c, r, c.flag("align_corners"), c.type(y).dtype);
-    Ints last = nn::all_dims(rank);  // exchanged with this dimension
+    Ints last = all_dims(rank);  // exchanged with this dimension
     std::swap(last[static_cast<std::size_t>(r.dim)], last.back());
-    y = c.permute(nn::product(c, c.permute(y, last), m.value, backward), last);
+    y = c.permute(product(c, c.permute(y, last), m.value, backward), last);
   }
   return c.cast(y, c.type(x).dtype);
 }
 
-Returned linear(Call& c) {
+Returned linear_resize(OperatorCall& c) {
   Value x = c.value(c.has("self") ? "self" : "input");
   const Shape& shape = c.type(x).shape;
   return resampled(c, x, Ints(shape.begin(), shape.end()), false);
 }
 
-Returned linear_backward(Call& c) {
+Returned linear_resize_backward(OperatorCall& c) {
   return resampled(c, c.value("grad_output"), c.ints("input_size"), true);
 }
 
@@ -76,7 +73,7 @@ struct Tap {
 
 /// Elements outside count as nothing; their index points anywhere inside.
 Tap tap(const Expr& at, const Expr& share, std::int64_t elements) {
-  Call& c = *at.call;
+  OperatorCall& c = *at.call;
   Expr inside = (at >= 0.0) & (at <= static_cast<double>(elements - 1));
   Expr index{&c, c.cast(at.value, DType::i64)};
   return {apply(ops::clamp, index, 0, Number(elements - 1)).value, select(inside, share, 0.0)};
@@ -88,7 +85,7 @@ std::vector<Tap> taps(const Expr& at, std::int64_t elements, bool nearest) {
   return {tap(below, 1.0 - over, elements), tap(below + 1.0, over, elements)};
 }
 
-Returned grid_sampler(Call& c) {
+Returned grid_sampler(OperatorCall& c) {
   Value x = c.value("input"), grid = c.value("grid");
   const Type type = c.type(x), points = c.type(grid);
   std::int64_t mode = c.integer("interpolation_mode"), outside = c.integer("padding_mode");
@@ -130,22 +127,22 @@ constexpr std::string_view two_back =
 constexpr std::string_view three_back =
     "grad_output output_size input_size align_corners scales_d scales_h scales_w";
 
-constexpr Row resample_table[] = {
-    {"aten.upsample_linear1d.default", one, linear},
-    {"aten.upsample_linear1d.vec", vec, linear},
-    {"aten.upsample_bilinear2d.default", two, linear},
-    {"aten.upsample_bilinear2d.vec", vec, linear},
-    {"aten.upsample_trilinear3d.default", three, linear},
-    {"aten.upsample_trilinear3d.vec", vec, linear},
-    {"aten.upsample_linear1d_backward.default", one_back, linear_backward},
-    {"aten.upsample_bilinear2d_backward.default", two_back, linear_backward},
-    {"aten.upsample_trilinear3d_backward.default", three_back, linear_backward},
+constexpr Row interpolation_table[] = {
+    {"aten.upsample_linear1d.default", one, linear_resize},
+    {"aten.upsample_linear1d.vec", vec, linear_resize},
+    {"aten.upsample_bilinear2d.default", two, linear_resize},
+    {"aten.upsample_bilinear2d.vec", vec, linear_resize},
+    {"aten.upsample_trilinear3d.default", three, linear_resize},
+    {"aten.upsample_trilinear3d.vec", vec, linear_resize},
+    {"aten.upsample_linear1d_backward.default", one_back, linear_resize_backward},
+    {"aten.upsample_bilinear2d_backward.default", two_back, linear_resize_backward},
+    {"aten.upsample_trilinear3d_backward.default", three_back, linear_resize_backward},
     {"aten.grid_sampler_2d.default", "input grid interpolation_mode padding_mode align_corners",
      grid_sampler},
 };
 
 }  // namespace
 
-std::span<const Row> resample_rows() { return resample_table; }
+std::span<const Row> interpolation_rows() { return interpolation_table; }
 
-}  // namespace hocket::frontend::rare
+}  // namespace hocket::frontend::nn

@@ -1,23 +1,21 @@
 // Windows of an image as columns, and back.
 
 #include "hocket/frontend/aten/nn.h"
-#include "hocket/frontend/aten/rare.h"
+#include "hocket/frontend/aten/operators.h"
 
-namespace hocket::frontend::rare {
+namespace hocket::frontend::nn {
 namespace {
-
-using nn::Expr;
 
 /// The window's positions in an image of this height and width.
 struct Windows {
   Ints kernel, dilation, padding, stride, count;
 };
 
-Windows windows(const Call& c, std::span<const std::int64_t> image) {
-  Windows w{nn::per_dim(c, "kernel_size", 2, 1),
-            nn::per_dim(c, "dilation", 2, 1),
-            nn::per_dim(c, "padding", 2, 0),
-            nn::per_dim(c, "stride", 2, 1),
+Windows windows(const OperatorCall& c, std::span<const std::int64_t> image) {
+  Windows w{per_dim(c, "kernel_size", 2, 1),
+            per_dim(c, "dilation", 2, 1),
+            per_dim(c, "padding", 2, 0),
+            per_dim(c, "stride", 2, 1),
             {}};
   for (std::size_t i = 0; i < 2; ++i) {
     std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
@@ -30,7 +28,7 @@ Windows windows(const Call& c, std::span<const std::int64_t> image) {
 }
 
 /// Rows and columns in the padded image, for [kernel height, kernel width, down, across].
-std::vector<Value> places(Call& c, const Windows& w) {
+std::vector<Value> places(OperatorCall& c, const Windows& w) {
   Type type{DType::i64, false, {w.kernel[0], w.kernel[1], w.count[0], w.count[1]}};
   std::vector<Value> all;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -41,7 +39,7 @@ std::vector<Value> places(Call& c, const Windows& w) {
   return all;
 }
 
-Returned im2col(Call& c) {
+Returned im2col(OperatorCall& c) {
   Value x = c.value("self");
   const Shape s = c.type(x).shape;
   if (s.size() != 3 && s.size() != 4) c.refuse("wanted an image");
@@ -50,7 +48,7 @@ Returned im2col(Call& c) {
   Windows w = windows(c, {s.begin() + lead, 2});
   Ints around(lead, 0);
   around.insert(around.end(), w.padding.begin(), w.padding.end());
-  x = c.build_lists(ops::index, {{nn::padded(c, x, around, around, 0)}, places(c, w)},
+  x = c.build_lists(ops::index, {{padded(c, x, around, around, 0)}, places(c, w)},
                     {{"dims", Ints{first, first + 1}}})[0];
   Shape columns(std::span(s.data(), lead));
   columns.back() *= w.kernel[0] * w.kernel[1];
@@ -59,11 +57,11 @@ Returned im2col(Call& c) {
 }
 
 /// Where windows overlap their elements are added.
-Returned col2im(Call& c) {
+Returned col2im(OperatorCall& c) {
   Value x = c.value("self");
   const Type type = c.type(x);
   std::size_t lead = type.shape.size() - 1;
-  Ints size = nn::per_dim(c, "output_size", 2, 1);
+  Ints size = per_dim(c, "output_size", 2, 1);
   Windows w = windows(c, size);
   if ((lead != 1 && lead != 2) || type.shape.back() != w.count[0] * w.count[1] ||
       type.shape[lead - 1] % (w.kernel[0] * w.kernel[1]) != 0)
@@ -83,16 +81,16 @@ Returned col2im(Call& c) {
   Value zeros = c.filled({c.type(wide).dtype, false, image}, 0.0);
   Value y = c.build_lists(ops::index_put, {{zeros}, {wide}, places(c, w)},
                           {{"dims", Ints{first, first + 1}}, {"accumulate", true}})[0];
-  return c.cast(nn::padded(c, y, around, around, 0), type.dtype);
+  return c.cast(padded(c, y, around, around, 0), type.dtype);
 }
 
-constexpr Row window_table[] = {
+constexpr Row unfold_table[] = {
     {"aten.im2col.default", "self kernel_size dilation padding stride", im2col},
     {"aten.col2im.default", "self output_size kernel_size dilation padding stride", col2im},
 };
 
 }  // namespace
 
-std::span<const Row> window_rows() { return window_table; }
+std::span<const Row> unfold_rows() { return unfold_table; }
 
-}  // namespace hocket::frontend::rare
+}  // namespace hocket::frontend::nn

@@ -6,31 +6,32 @@
 #include <bit>
 
 #include "hocket/base/text.h"
-#include "hocket/frontend/aten/call.h"
+#include "hocket/frontend/aten/operator_call.h"
 #include "hocket/ops/constant.h"
 
 namespace hocket::frontend {
 
-void Call::require_value(Value v) const {
+void OperatorCall::require_value(Value v) const {
   if (!v) refuse("has an argument that is no tensor");
 }
 
-Value Call::build(const Op& op, std::initializer_list<Value> inputs,
-                  std::initializer_list<Named> attributes) {
+Value OperatorCall::build(const Op& op, std::initializer_list<Value> inputs,
+                          std::initializer_list<Named> attributes) {
   for (Value v : inputs) require_value(v);
   return op(at(), inputs, attributes);
 }
 
-std::vector<Value> Call::build_all(const Op& op, std::span<const Value> inputs,
-                                   std::initializer_list<Named> attributes) {
+std::vector<Value> OperatorCall::build_all(const Op& op, std::span<const Value> inputs,
+                                           std::initializer_list<Named> attributes) {
   for (Value v : inputs) require_value(v);
   NodeId n =
       graph().add(at(), {.op = &op, .inputs = inputs, .attributes = Attributes(op, attributes)});
   return graph().results(n);
 }
 
-std::vector<Value> Call::build_lists(const Op& op, std::initializer_list<std::vector<Value>> slots,
-                                     std::initializer_list<Named> attributes) {
+std::vector<Value> OperatorCall::build_lists(const Op& op,
+                                             std::initializer_list<std::vector<Value>> slots,
+                                             std::initializer_list<Named> attributes) {
   std::vector<Value> inputs;
   std::vector<std::uint32_t> sizes;
   for (const std::vector<Value>& slot : slots) {
@@ -73,14 +74,14 @@ Attribute attribute_of(DType dtype, const Number& n) {
 
 }  // namespace
 
-Value Call::filled(const Type& type, const Number& n) {
+Value OperatorCall::filled(const Type& type, const Number& n) {
   return graph().result(graph().add(
       at(), {.op = &ops::full,
              .attributes = Attributes(ops::full, {{"value", attribute_of(type.dtype, n)}}),
              .types = std::span(&type, 1)}));
 }
 
-Value Call::scalar(DType dtype, const Number& n) {
+Value OperatorCall::scalar(DType dtype, const Number& n) {
   Attribute a = attribute_of(dtype, n);
   std::string key(name(dtype));
   if (const double* d = std::get_if<double>(&a))
@@ -92,7 +93,7 @@ Value Call::scalar(DType dtype, const Number& n) {
   return it->second;
 }
 
-Value Call::constant(const hocket::Tensor& tensor) {
+Value OperatorCall::constant(const hocket::Tensor& tensor) {
   if (std::optional<Value> v = ops::add_constant(at(), tensor)) return *v;
   std::string ref = node_.name;
   while (translation_.source.constants.contains(ref) || translation_.constants.contains(ref))
@@ -103,33 +104,33 @@ Value Call::constant(const hocket::Tensor& tensor) {
                                            .types = std::span(&tensor.type(), 1)}));
 }
 
-Value Call::iota(const Type& type, std::int64_t dim) {
+Value OperatorCall::iota(const Type& type, std::int64_t dim) {
   return graph().result(graph().add(at(), {.op = &ops::iota,
                                            .attributes = Attributes(ops::iota, {{"dim", dim}}),
                                            .types = std::span(&type, 1)}));
 }
 
-Value Call::cast(Value v, DType dtype) {
+Value OperatorCall::cast(Value v, DType dtype) {
   require_value(v);
   return type(v).dtype == dtype ? v : build(ops::cast, {v}, {{"dtype", dtype}});
 }
 
-Value Call::reshape(Value v, const Shape& shape) {
+Value OperatorCall::reshape(Value v, const Shape& shape) {
   if (type(v).shape == shape) return v;
   return build(ops::reshape, {v}, {{"shape", Ints(shape.begin(), shape.end())}});
 }
 
-Value Call::permute(Value v, const Ints& dims) {
+Value OperatorCall::permute(Value v, const Ints& dims) {
   return std::ranges::is_sorted(dims) ? v : build(ops::permute, {v}, {{"dims", dims}});
 }
 
-Value Call::broadcast(Value v, const Shape& shape) {
+Value OperatorCall::broadcast(Value v, const Shape& shape) {
   if (type(v).shape == shape) return v;
   return build(ops::broadcast, {v}, {{"shape", Ints(shape.begin(), shape.end())}});
 }
 
-Value Call::slice(Value v, std::int64_t dim, std::int64_t start, std::int64_t stop,
-                  std::int64_t step) {
+Value OperatorCall::slice(Value v, std::int64_t dim, std::int64_t start, std::int64_t stop,
+                          std::int64_t step) {
   require_value(v);
   const Shape& shape = type(v).shape;
   if (dim < 0 || dim >= std::ssize(shape))
@@ -145,7 +146,7 @@ Value Call::slice(Value v, std::int64_t dim, std::int64_t start, std::int64_t st
   return build(ops::slice, {v}, {{"starts", starts}, {"stops", stops}, {"steps", steps}});
 }
 
-Value Call::reduce(const Op& op, Value v, const Ints& dims, bool keep) {
+Value OperatorCall::reduce(const Op& op, Value v, const Ints& dims, bool keep) {
   if (type(v).shape.empty()) return v;
   return build(op, {v}, {{"dims", dims}, {"keep", keep}});
 }
@@ -168,7 +169,7 @@ DType promote(DType a, DType b) {
   return bytes(a) > bytes(b) ? a : b;
 }
 
-DType Call::promoted(std::span<const Operand> operands) const {
+DType OperatorCall::promoted(std::span<const Operand> operands) const {
   // Tensors with dimensions decide; those of rank 0 and numbers only raise the kind.
   std::optional<DType> tensors, points, numbers;
   auto join = [](std::optional<DType>& all, DType d) { all = all ? promote(*all, d) : d; };
@@ -188,7 +189,7 @@ DType Call::promoted(std::span<const Operand> operands) const {
   return *combine(tensors, combine(points, numbers));
 }
 
-Shape Call::joined(const Shape& a, const Shape& b) const {
+Shape OperatorCall::joined(const Shape& a, const Shape& b) const {
   Shape all = a.size() >= b.size() ? a : b;
   const Shape& less = a.size() >= b.size() ? b : a;
   for (std::size_t i = 0; i < less.size(); ++i) {
@@ -201,13 +202,13 @@ Shape Call::joined(const Shape& a, const Shape& b) const {
   return all;
 }
 
-Shape Call::common_shape(std::span<const Value> values) const {
+Shape OperatorCall::common_shape(std::span<const Value> values) const {
   Shape shape;
   for (Value v : values) shape = joined(shape, type(v).shape);
   return shape;
 }
 
-Value Call::pointwise(const Op& op, std::span<const Operand> operands, bool to_float) {
+Value OperatorCall::pointwise(const Op& op, std::span<const Operand> operands, bool to_float) {
   DType dtype = promoted(operands), compute = dtype;
   if (to_float && !is_float(dtype)) dtype = compute = DType::f32;
   // In 16-bit products and quotients a second operand that is a number or of rank 0 keeps its

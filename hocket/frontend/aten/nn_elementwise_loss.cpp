@@ -1,6 +1,7 @@
 // Losses that compare element by element, and their gradients.
 
 #include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend::nn {
 namespace {
@@ -8,47 +9,47 @@ namespace {
 using enum Reduction;
 
 /// Mean, sum or nothing, of one element for each.
-Value reduced(Call& c, const Expr& each, DType out) {
+Value reduced(OperatorCall& c, const Expr& each, DType out) {
   if (reduction(c) == none) return c.cast(each.value, out);
   const Op& op = reduction(c) == mean ? ops::mean : ops::sum;
   return c.cast(reduce(op, each, all_dims(c.type(each.value).shape.size()), false).value, out);
 }
 
 /// The dtype that x and its target promote to.
-DType common(Call& c) { return c.promoted({c.value("self"), c.value("target")}); }
+DType common(OperatorCall& c) { return c.promoted({c.value("self"), c.value("target")}); }
 
 /// f(x, target), reduced.
 template <class F>
-Value compared(Call& c, F f) {
+Value compared(OperatorCall& c, F f) {
   return reduced(c, f(wide(c, "self"), wide(c, "target")), common(c));
 }
 
 /// f(x, target) times the incoming gradient, and its share where the loss is a mean.
 template <class F>
-Value slope_times_gradient(Call& c, F slope) {
+Value slope_times_gradient(OperatorCall& c, F slope) {
   Expr g = wide(c, "grad_output");
   Expr d = slope(wide(c, "self"), wide(c, "target")) * g;
   if (reduction(c) == mean) d = d / static_cast<double>(c.type("self").elements());
   return c.cast(d.value, common(c));
 }
 
-Returned mse_loss(Call& c) {
+Returned mse_loss(OperatorCall& c) {
   return compared(c, [](const Expr& x, const Expr& t) {
     Expr d = x - t;
     return d * d;
   });
 }
 
-Returned mse_loss_backward(Call& c) {
+Returned mse_loss_backward(OperatorCall& c) {
   return slope_times_gradient(c, [](const Expr& x, const Expr& t) { return (x - t) * 2.0; });
 }
 
-Returned l1_loss(Call& c) {
+Returned l1_loss(OperatorCall& c) {
   return compared(c, [](const Expr& x, const Expr& t) { return apply(ops::abs, x - t); });
 }
 
 /// Square near zero, straight beyond `beta`.
-Returned smooth_l1_loss(Call& c) {
+Returned smooth_l1_loss(OperatorCall& c) {
   double beta = c.real("beta", 1);
   if (beta == 0) return l1_loss(c);
   return compared(c, [&](const Expr& x, const Expr& t) {
@@ -57,7 +58,7 @@ Returned smooth_l1_loss(Call& c) {
   });
 }
 
-Returned smooth_l1_loss_backward(Call& c) {
+Returned smooth_l1_loss_backward(OperatorCall& c) {
   double beta = c.real("beta", 1);
   return slope_times_gradient(c, [&](const Expr& x, const Expr& t) {
     Expr d = x - t;
@@ -66,7 +67,7 @@ Returned smooth_l1_loss_backward(Call& c) {
   });
 }
 
-Returned huber_loss(Call& c) {
+Returned huber_loss(OperatorCall& c) {
   double delta = c.real("delta", 1);
   return compared(c, [&](const Expr& x, const Expr& t) {
     Expr d = apply(ops::abs, x - t);
@@ -74,7 +75,7 @@ Returned huber_loss(Call& c) {
   });
 }
 
-Returned huber_loss_backward(Call& c) {
+Returned huber_loss_backward(OperatorCall& c) {
   double delta = c.real("delta", 1);
   return slope_times_gradient(c, [&](const Expr& x, const Expr& t) {
     Expr d = x - t;
@@ -84,10 +85,12 @@ Returned huber_loss_backward(Call& c) {
 
 // ---- binary cross entropy
 
-Expr weighted(Call& c, const Expr& v) { return c.has("weight") ? v * wide(c, "weight") : v; }
+Expr weighted(OperatorCall& c, const Expr& v) {
+  return c.has("weight") ? v * wide(c, "weight") : v;
+}
 
 /// Logarithms are cut off at -100, so that a certain mistake costs a number.
-Returned binary_cross_entropy(Call& c) {
+Returned binary_cross_entropy(OperatorCall& c) {
   return compared(c, [&](const Expr& x, const Expr& t) {
     Expr no = apply(ops::maximum, apply(ops::log1p, -x), -100.0);
     Expr yes = apply(ops::maximum, apply(ops::log, x), -100.0);
@@ -95,13 +98,13 @@ Returned binary_cross_entropy(Call& c) {
   });
 }
 
-Returned binary_cross_entropy_backward(Call& c) {
+Returned binary_cross_entropy_backward(OperatorCall& c) {
   return slope_times_gradient(c, [&](const Expr& x, const Expr& t) {
     return weighted(c, (x - t) / apply(ops::maximum, (1.0 - x) * x, 1e-12));
   });
 }
 
-Returned binary_cross_entropy_with_logits(Call& c) {
+Returned binary_cross_entropy_with_logits(OperatorCall& c) {
   return compared(c, [&](const Expr& x, const Expr& t) {
     Expr log_yes =
         apply(ops::minimum, x, 0.0) - apply(ops::log1p, apply(ops::exp, -apply(ops::abs, x)));
@@ -110,7 +113,7 @@ Returned binary_cross_entropy_with_logits(Call& c) {
   });
 }
 
-Returned kl_div(Call& c) {
+Returned kl_div(OperatorCall& c) {
   bool logarithms = c.flag("log_target", false);
   return compared(c, [&](const Expr& x, const Expr& t) {
     if (logarithms) return apply(ops::exp, t) * (t - x);
@@ -122,19 +125,19 @@ Returned kl_div(Call& c) {
 
 // ---- margins
 
-Returned soft_margin_loss(Call& c) {
+Returned soft_margin_loss(OperatorCall& c) {
   return compared(
       c, [](const Expr& x, const Expr& t) { return apply(ops::log1p, apply(ops::exp, -(t * x))); });
 }
 
-Returned soft_margin_loss_backward(Call& c) {
+Returned soft_margin_loss_backward(OperatorCall& c) {
   return slope_times_gradient(c, [](const Expr& x, const Expr& t) {
     Expr z = apply(ops::exp, -(t * x));
     return -(t * z) / (z + 1.0);
   });
 }
 
-Returned hinge_embedding_loss(Call& c) {
+Returned hinge_embedding_loss(OperatorCall& c) {
   double margin = c.real("margin", 1);
   return compared(c, [&](const Expr& x, const Expr& t) {
     Expr apart = apply(ops::maximum, margin - x, 0.0);
@@ -142,14 +145,14 @@ Returned hinge_embedding_loss(Call& c) {
   });
 }
 
-Returned margin_ranking_loss(Call& c) {
+Returned margin_ranking_loss(OperatorCall& c) {
   Value a = c.value("input1"), b = c.value("input2"), target = c.value("target");
   Expr lead = wide(c, target) * (wide(c, a) - wide(c, b));
   Expr each = apply(ops::maximum, c.real("margin", 0) - lead, 0.0);
   return reduced(c, each, c.promoted({a, b, target}));
 }
 
-Returned cosine_similarity(Call& c) {
+Returned cosine_similarity(OperatorCall& c) {
   Value a = c.value("x1"), b = c.value("x2");
   DType out = c.promoted({a, b});
   Shape shape = c.common_shape({a, b});
@@ -162,7 +165,7 @@ Returned cosine_similarity(Call& c) {
   return c.cast(reduce(ops::sum, unit(a) * unit(b), dim, false).value, out);
 }
 
-constexpr Row distance_table[] = {
+constexpr Row elementwise_loss_table[] = {
     {"aten.mse_loss.default", "self target reduction", mse_loss},
     {"aten.mse_loss_backward.default", "grad_output self target reduction", mse_loss_backward},
     {"aten.l1_loss.default", "self target reduction", l1_loss},
@@ -189,6 +192,6 @@ constexpr Row distance_table[] = {
 
 }  // namespace
 
-std::span<const Row> distance_rows() { return distance_table; }
+std::span<const Row> elementwise_loss_rows() { return elementwise_loss_table; }
 
 }  // namespace hocket::frontend::nn

@@ -2,35 +2,32 @@
 
 #include "hocket/frontend/aten/arithmetic.h"
 #include "hocket/frontend/aten/nn.h"
-#include "hocket/frontend/aten/rare.h"
+#include "hocket/frontend/aten/operators.h"
 
-namespace hocket::frontend::rare {
+namespace hocket::frontend::nn {
 namespace {
 
-using nn::Expr;
-using nn::wide;
-
-Ints all_but(Call& c, const Expr& v) {
+Ints all_but(OperatorCall& c, const Expr& v) {
   std::size_t rank = c.type(v.value).shape.size();
   if (rank == 0) c.refuse("a weight without dimensions");
-  return nn::dims_but(rank, static_cast<std::size_t>(c.dim("dim", rank, 0)));
+  return dims_but(rank, static_cast<std::size_t>(c.dim("dim", rank, 0)));
 }
 
-Returned weight_norm(Call& c) {
+Returned weight_norm(OperatorCall& c) {
   Expr v = wide(c, "v"), g = wide(c, "g");
   Expr norms = apply(ops::sqrt, reduce(ops::sum, v * v, all_but(c, v), true));
-  return std::vector{nn::as_result(c, (v * (g / norms)).value, 0, c.type("v").dtype),
-                     nn::as_result(c, norms.value, 1, c.type("g").dtype)};
+  return std::vector{as_result(c, (v * (g / norms)).value, 0, c.type("v").dtype),
+                     as_result(c, norms.value, 1, c.type("g").dtype)};
 }
 
 /// The gradient by the direction has no part along the direction.
-Returned weight_norm_backward(Call& c) {
+Returned weight_norm_backward(OperatorCall& c) {
   Expr dw = wide(c, "grad_w"), v = wide(c, "saved_v"), g = wide(c, "saved_g");
   Expr norms = wide(c, "saved_norms"),
        along = reduce(ops::sum, dw * v, all_but(c, v), true) / norms;
   Expr dv = (g / norms) * (dw - v * (along / norms));
-  return std::vector{nn::as_result(c, dv.value, 0, c.type("saved_v").dtype),
-                     nn::as_result(c, along.value, 1, c.type("saved_g").dtype)};
+  return std::vector{as_result(c, dv.value, 0, c.type("saved_v").dtype),
+                     as_result(c, along.value, 1, c.type("saved_g").dtype)};
 }
 
 constexpr Row weight_norm_table[] = {
@@ -43,4 +40,4 @@ constexpr Row weight_norm_table[] = {
 
 std::span<const Row> weight_norm_rows() { return weight_norm_table; }
 
-}  // namespace hocket::frontend::rare
+}  // namespace hocket::frontend::nn

@@ -47,35 +47,18 @@ struct Operand {
 /// No size or stride of a source is larger, so that what is computed from two fits 64 bits.
 inline constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 
-class Call;
+class OperatorCall;
 
 /// One line of the table: an operator of the source and what makes it out of our ops.
 struct Row {
   std::string_view target;
   /// Names of the arguments in order, as the source declares them, separated by spaces.
   std::string_view arguments;
-  Returned (*translate)(Call&) = nullptr;
+  Returned (*translate)(OperatorCall&) = nullptr;
   const Op* op = nullptr;  ///< for translations that many rows share
   /// Why there is none.
   std::string_view refusal = {};
 };
-
-/// The only list of translations, by family.
-std::vector<std::span<const Row>> rows();
-std::span<const Row> pointwise_rows();
-std::span<const Row> special_function_rows();
-std::span<const Row> compare_rows();
-std::span<const Row> reduce_rows();
-std::span<const Row> view_rows();
-std::span<const Row> slice_rows();
-std::span<const Row> strided_rows();
-std::span<const Row> copy_rows();
-std::span<const Row> make_rows();
-std::span<const Row> index_rows();
-std::span<const Row> foreach_rows();
-std::span<const Row> optimizer_rows();
-std::span<const Row> collective_rows();
-std::span<const Row> rare_rows();
 
 /// What lasts from one call to the next.
 struct Translation {
@@ -94,9 +77,9 @@ struct Translation {
   Translation(const Source& s, Graph& g, std::map<std::string, hocket::Tensor, std::less<>>& c);
 };
 
-class Call {
+class OperatorCall {
  public:
-  Call(Translation& translation, const SourceNode& node, const Row& row);
+  OperatorCall(Translation& translation, const SourceNode& node, const Row& row);
 
   const Row& row() const { return row_; }
   const SourceNode& node() const { return node_; }

@@ -2,22 +2,20 @@
 
 #include "hocket/frontend/aten/arithmetic.h"
 #include "hocket/frontend/aten/nn.h"
-#include "hocket/frontend/aten/rare.h"
+#include "hocket/frontend/aten/operators.h"
 
-namespace hocket::frontend::rare {
+namespace hocket::frontend::nn {
 namespace {
 
-using nn::Expr;
-
 /// Norms of the differences along the last dimension.
-Value distances(Call& c, Value a, Value b) {
+Value distances(OperatorCall& c, Value a, Value b) {
   Value d = c.pointwise(ops::sub, {a, b});
   Ints last{std::ssize(c.type(d).shape) - 1};
   return norm(c, d, c.real("p", 2), last, false, c.type(d).dtype);
 }
 
 /// Every row of x1 with every row of x2.
-Returned cdist(Call& c) {
+Returned cdist(OperatorCall& c) {
   Value a = c.value("x1"), b = c.value("x2");
   Shape left = c.type(a).shape, right = c.type(b).shape;
   if (left.size() < 2 || right.size() < 2) c.refuse("wanted matrices");
@@ -27,7 +25,7 @@ Returned cdist(Call& c) {
 }
 
 /// Every row with every later one: pair k starts row i at k = i (2n - 1 - i) / 2, solved for i.
-Returned pdist(Call& c) {
+Returned pdist(OperatorCall& c) {
   Value x = c.value("self");
   const Shape& shape = c.type(x).shape;
   if (shape.size() != 2) c.refuse("wanted a matrix");
@@ -42,13 +40,13 @@ Returned pdist(Call& c) {
   return distances(c, rows(i), rows(j));
 }
 
-constexpr Row pair_distance_table[] = {
+constexpr Row pairwise_distance_table[] = {
     {"aten._cdist_forward.default", "x1 x2 p compute_mode", cdist},
     {"aten._pdist_forward.default", "self p", pdist},
 };
 
 }  // namespace
 
-std::span<const Row> pair_distance_rows() { return pair_distance_table; }
+std::span<const Row> pairwise_distance_rows() { return pairwise_distance_table; }
 
-}  // namespace hocket::frontend::rare
+}  // namespace hocket::frontend::nn

@@ -1,4 +1,4 @@
-#include "hocket/ir/meetings.h"
+#include "hocket/ir/collective_matching.h"
 
 #include <algorithm>
 #include <functional>
@@ -11,10 +11,10 @@
 namespace hocket {
 namespace {
 
-/// Joins calls that have a set of ranks and a channel in common.
-class Common {
+/// Union-find over call sites: joins those that have a set of ranks and a channel in common.
+class MatchSets {
  public:
-  /// Calls are added in the order of their numbers.
+  /// Call sites are added in the order of their numbers.
   void add(std::size_t call) { parent_.push_back(call); }
   void join(const Graph& g, NodeId n, std::size_t call) {
     const std::vector<int>& lowest = sets(g, g[n].attr<std::string>("group"));
@@ -50,17 +50,17 @@ class Common {
 
 constexpr std::size_t npos = ~std::size_t{0};
 
-/// What graphs start in different orders gets a number nevertheless, or -1, as all that comes
-/// behind.
-enum class Contradicting : std::uint8_t { numbered, left_out };
+/// Matches whose order differs between graphs are numbered anyway, or get -1 together with all
+/// that follow them.
+enum class Conflicting : std::uint8_t { numbered, left_out };
 
-std::vector<std::int64_t> number(const Meetings& meetings,
-                                 const std::vector<std::vector<const Call*>>& parts,
-                                 Contradicting contradicting) {
-  std::size_t count = meetings.count;
-  std::vector<std::size_t> earlier(count);  // calls right before, not numbered yet
-  for (const Call& c : meetings.calls)
-    if (const Call* next = meetings.next(c)) ++earlier[next->meeting];
+std::vector<std::int64_t> number(const CollectiveMatching& matching,
+                                 const std::vector<std::vector<const CallSite*>>& parts,
+                                 Conflicting conflicting) {
+  std::size_t count = matching.count;
+  std::vector<std::size_t> earlier(count);  // direct predecessors without a number
+  for (const CallSite& c : matching.calls)
+    if (const CallSite* next = matching.next(c)) ++earlier[next->match];
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
   for (std::size_t m = 0; m < count; ++m)
     if (earlier[m] == 0) ready.push(m);
@@ -68,7 +68,7 @@ std::vector<std::int64_t> number(const Meetings& meetings,
   std::int64_t numbered = 0;
   for (std::size_t first = 0;;) {
     while (first < count && numbers[first] >= 0) ++first;
-    bool stuck = ready.empty() && contradicting == Contradicting::left_out;
+    bool stuck = ready.empty() && conflicting == Conflicting::left_out;
     if (first == count || stuck) return numbers;
     std::size_t m = first;
     if (!ready.empty()) {
@@ -77,9 +77,9 @@ std::vector<std::int64_t> number(const Meetings& meetings,
       if (numbers[m] >= 0) continue;
     }
     numbers[m] = numbered++;
-    for (const Call* c : parts[m])
-      if (const Call* next = meetings.next(*c); next && --earlier[next->meeting] == 0)
-        ready.push(next->meeting);
+    for (const CallSite* c : parts[m])
+      if (const CallSite* next = matching.next(*c); next && --earlier[next->match] == 0)
+        ready.push(next->match);
   }
 }
 
@@ -87,87 +87,85 @@ std::vector<std::int64_t> number(const Meetings& meetings,
 
 bool has_channel(const Node& node) { return node.op->collective != nullptr; }
 
-Meetings::Meetings(const Program& program) {
-  Common common;
+CollectiveMatching::CollectiveMatching(const Program& program) {
+  MatchSets sets;
   for (std::size_t i = 0; i < program.graphs.size(); ++i) {
     const Graph& g = program.graphs[i];
     std::map<std::string, bool, std::less<>> alone;  // by group
     for (NodeId n : g.nodes()) {
       if (!has_channel(g[n])) continue;
       calls.push_back({i, n, calls.size()});
-      common.add(calls.back().meeting);
+      sets.add(calls.back().match);
       const auto& group = g[n].attr<std::string>("group");
       auto known = alone.find(group);
       if (known == alone.end()) known = alone.emplace(group, keeps_to_itself(g, group)).first;
-      if (!known->second) common.join(g, n, calls.back().meeting);
+      if (!known->second) sets.join(g, n, calls.back().match);
     }
   }
   std::unordered_map<std::size_t, std::size_t> numbers;
-  for (Call& c : calls)
-    c.meeting = numbers.emplace(common.root(c.meeting), numbers.size()).first->second;
+  for (CallSite& c : calls)
+    c.match = numbers.emplace(sets.root(c.match), numbers.size()).first->second;
   count = numbers.size();
 }
 
-const Call* Meetings::next(const Call& c) const {
-  const Call* following = &c + 1;
+const CallSite* CollectiveMatching::next(const CallSite& c) const {
+  const CallSite* following = &c + 1;
   bool last = following == calls.data() + calls.size() || following->graph != c.graph;
   return last ? nullptr : following;
 }
 
-std::vector<std::vector<const Call*>> Meetings::parts() const {
-  std::vector<std::vector<const Call*>> parts(count);
-  for (const Call& c : calls) parts[c.meeting].push_back(&c);
+std::vector<std::vector<const CallSite*>> CollectiveMatching::by_match() const {
+  std::vector<std::vector<const CallSite*>> parts(count);
+  for (const CallSite& c : calls) parts[c.match].push_back(&c);
   return parts;
 }
 
-const Call* Meetings::previous(const Call& c) const {
+const CallSite* CollectiveMatching::previous(const CallSite& c) const {
   bool first = &c == calls.data() || (&c - 1)->graph != c.graph;
   return first ? nullptr : &c - 1;
 }
 
-std::vector<std::int64_t> Meetings::order() const {
-  return number(*this, parts(), Contradicting::numbered);
+std::vector<std::int64_t> CollectiveMatching::order() const {
+  return number(*this, by_match(), Conflicting::numbered);
 }
 
-std::optional<Contradiction> find_contradiction(const Meetings& meetings) {
-  std::vector<std::vector<const Call*>> parts = meetings.parts();
-  std::vector<std::int64_t> numbers = number(meetings, parts, Contradicting::left_out);
+std::optional<OrderConflict> find_order_conflict(const CollectiveMatching& matching) {
+  std::vector<std::vector<const CallSite*>> parts = matching.by_match();
+  std::vector<std::int64_t> numbers = number(matching, parts, Conflicting::left_out);
   auto open = std::ranges::find(numbers, -1);
   if (open == numbers.end()) return std::nullopt;
-  // Before each that has no number some graph has another one: this way back comes to a circle. It
-  // stays with a graph as long as it can.
+  // A match without a number has a predecessor without a number in some graph, so that walking back
+  // ends in a cycle. The walk stays in one graph as long as it can.
   struct Edge {
-    const Call *from, *to;
+    const CallSite *from, *to;
   };
-  std::vector<Edge> way;
-  std::vector<std::size_t> seen(meetings.count, npos);  // where on the way a meeting was left
+  std::vector<Edge> walk;
+  std::vector<std::size_t> seen(matching.count, npos);  // position on the walk, by match
   std::size_t at = static_cast<std::size_t>(open - numbers.begin());
   while (seen[at] == npos) {
-    seen[at] = way.size();
+    seen[at] = walk.size();
     Edge edge{};
-    for (const Call* c : parts[at]) {
-      const Call* before = meetings.previous(*c);
-      if (before == nullptr || numbers[before->meeting] >= 0) continue;
-      bool stays = !way.empty() && way.back().from == c;
+    for (const CallSite* c : parts[at]) {
+      const CallSite* before = matching.previous(*c);
+      if (before == nullptr || numbers[before->match] >= 0) continue;
+      bool stays = !walk.empty() && walk.back().from == c;
       if (edge.from == nullptr || stays) edge = {before, c};
     }
-    way.push_back(edge);
-    at = edge.from->meeting;
+    walk.push_back(edge);
+    at = edge.from->match;
   }
-  std::vector<Edge> circle(way.begin() + static_cast<std::ptrdiff_t>(seen[at]), way.end());
-  // Where it goes on in another graph; the way back through a graph ends at its first call.
-  auto changes = [&](std::size_t i) {
-    return circle[i].from != circle[(i + 1) % circle.size()].to;
-  };
+  std::vector<Edge> cycle(walk.begin() + static_cast<std::ptrdiff_t>(seen[at]), walk.end());
+  // True where the walk goes on in another graph.
+  auto changes = [&](std::size_t i) { return cycle[i].from != cycle[(i + 1) % cycle.size()].to; };
   std::size_t start = 0, graphs = 0;
-  for (std::size_t i = 0; i < circle.size(); ++i)
+  for (std::size_t i = 0; i < cycle.size(); ++i)
     if (changes(i)) {
-      start = (i + 1) % circle.size();
+      start = (i + 1) % cycle.size();
       ++graphs;
     }
   std::size_t end = start;
-  while (!changes(end)) end = (end + 1) % circle.size();
-  return Contradiction{*circle[end].from, *circle[start].to, graphs};
+  while (!changes(end)) end = (end + 1) % cycle.size();
+  return OrderConflict{*cycle[end].from, *cycle[start].to, graphs};
 }
 
 }  // namespace hocket

@@ -4,12 +4,13 @@
 #include <cmath>
 
 #include "hocket/base/error.h"
-#include "hocket/frontend/aten/call.h"
+#include "hocket/frontend/aten/operator_call.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend {
 namespace {
 
-Shape sizes(Call& c) {
+Shape sizes(OperatorCall& c) {
   Ints list = c.ints("size");
   if (!count_elements(list)) c.refuse(fmt::format("size {}", dims_text(list)));
   return Shape(std::span<const std::int64_t>(list));
@@ -24,40 +25,44 @@ DType default_dtype(const Number& n) {
 Number zero() { return std::int64_t{0}; }
 Number one() { return std::int64_t{1}; }
 
-Returned full(Call& c) {
+Returned full(OperatorCall& c) {
   Number n = c.number("fill_value");
   return c.filled({c.dtype("dtype", default_dtype(n)), false, sizes(c)}, n);
 }
-Returned zeros(Call& c) {
+Returned zeros(OperatorCall& c) {
   return c.filled({c.dtype("dtype", DType::f32), false, sizes(c)}, zero());
 }
-Returned ones(Call& c) { return c.filled({c.dtype("dtype", DType::f32), false, sizes(c)}, one()); }
-Returned scalar_tensor(Call& c) {
+Returned ones(OperatorCall& c) {
+  return c.filled({c.dtype("dtype", DType::f32), false, sizes(c)}, one());
+}
+Returned scalar_tensor(OperatorCall& c) {
   return c.filled({c.dtype("dtype", DType::f32), false, {}}, c.number("s"));
 }
 
-Type like(Call& c) {
+Type like(OperatorCall& c) {
   const Type& type = c.type("self");
   return {c.dtype("dtype", type.dtype), false, type.shape};
 }
-Returned full_like(Call& c) { return c.filled(like(c), c.number("fill_value")); }
-Returned zeros_like(Call& c) { return c.filled(like(c), zero()); }
-Returned ones_like(Call& c) { return c.filled(like(c), one()); }
+Returned full_like(OperatorCall& c) { return c.filled(like(c), c.number("fill_value")); }
+Returned zeros_like(OperatorCall& c) { return c.filled(like(c), zero()); }
+Returned ones_like(OperatorCall& c) { return c.filled(like(c), one()); }
 
-Type new_type(Call& c) { return {c.dtype("dtype", c.type("self").dtype), false, sizes(c)}; }
-Returned new_full(Call& c) { return c.filled(new_type(c), c.number("fill_value")); }
-Returned new_zeros(Call& c) { return c.filled(new_type(c), zero()); }
-Returned new_ones(Call& c) { return c.filled(new_type(c), one()); }
+Type new_type(OperatorCall& c) { return {c.dtype("dtype", c.type("self").dtype), false, sizes(c)}; }
+Returned new_full(OperatorCall& c) { return c.filled(new_type(c), c.number("fill_value")); }
+Returned new_zeros(OperatorCall& c) { return c.filled(new_type(c), zero()); }
+Returned new_ones(OperatorCall& c) { return c.filled(new_type(c), one()); }
 
-SourceValue unwritten(Call& c, const Type& type) {
+SourceValue unwritten(OperatorCall& c, const Type& type) {
   return {c.translation().storages.undefined(type), {}};
 }
-Returned empty(Call& c) { return unwritten(c, {c.dtype("dtype", DType::f32), false, sizes(c)}); }
-Returned empty_like(Call& c) { return unwritten(c, like(c)); }
-Returned new_empty(Call& c) { return unwritten(c, new_type(c)); }
+Returned empty(OperatorCall& c) {
+  return unwritten(c, {c.dtype("dtype", DType::f32), false, sizes(c)});
+}
+Returned empty_like(OperatorCall& c) { return unwritten(c, like(c)); }
+Returned new_empty(OperatorCall& c) { return unwritten(c, new_type(c)); }
 
 /// start + step i, for as many i as stay before the end.
-Returned arange(Call& c) {
+Returned arange(OperatorCall& c) {
   Number start = c.number("start", zero()), end = c.number("end"), step = c.number("step", one());
   bool whole = !std::holds_alternative<double>(start) && !std::holds_alternative<double>(end) &&
                !std::holds_alternative<double>(step);
@@ -76,7 +81,7 @@ Returned arange(Call& c) {
 }
 
 /// Of f64, to be rounded.
-Value line(Call& c) {
+Value line(OperatorCall& c) {
   double start = c.real("start"), end = c.real("end");
   std::int64_t steps = c.integer("steps");
   if (steps < 0) c.refuse("wants a number of steps");
@@ -93,18 +98,18 @@ Value line(Call& c) {
   return c.build(ops::select, {first, up, down});
 }
 
-DType float_dtype(Call& c) {
+DType float_dtype(OperatorCall& c) {
   DType dtype = c.dtype("dtype", DType::f32);
   if (!is_float(dtype)) c.refuse("wants floats");
   return dtype;
 }
-Returned linspace(Call& c) { return c.cast(line(c), float_dtype(c)); }
-Returned logspace(Call& c) {
+Returned linspace(OperatorCall& c) { return c.cast(line(c), float_dtype(c)); }
+Returned logspace(OperatorCall& c) {
   return c.cast(c.pointwise(ops::pow, {c.real("base", 10.0), line(c)}), float_dtype(c));
 }
 
 /// Rows and columns of a triangle, as two rows of a constant; the row of the table says which side.
-Returned triangle_indices(Call& c) {
+Returned triangle_indices(OperatorCall& c) {
   std::int64_t rows = c.integer("row"), columns = c.integer("col"), offset = c.integer("offset", 0);
   constexpr std::int64_t most = 1 << 12;
   if (rows < 0 || columns < 0 || rows > most || columns > most) c.refuse("is too large");
@@ -123,7 +128,7 @@ Returned triangle_indices(Call& c) {
   return c.constant(tensor);
 }
 
-Returned eye(Call& c) {
+Returned eye(OperatorCall& c) {
   std::int64_t n = c.integer("n"), m = c.integer("m", n);
   Type plane{DType::i64, false, {n, m}};
   if (n < 0 || m < 0) c.refuse("has negative sizes");
@@ -132,20 +137,20 @@ Returned eye(Call& c) {
 }
 
 /// A copy, also where nothing changes.
-Returned to_copy(Call& c) {
+Returned to_copy(OperatorCall& c) {
   Value x = c.value("self");
   return c.cast(x, c.dtype("dtype", c.type(x).dtype));
 }
 
 /// The tensor itself where nothing changes, unless a copy is asked for.
-Returned to(Call& c) {
+Returned to(OperatorCall& c) {
   TensorId x = c.tensor("self");
   DType dtype = c.dtype("dtype", c.type(x).dtype);
   if (dtype == c.type(x).dtype && !c.flag("copy", false)) return c.alias(x);
   return c.cast(c.read(x), dtype);
 }
 
-Returned to_other(Call& c) {
+Returned to_other(OperatorCall& c) {
   TensorId x = c.tensor("self");
   DType dtype = c.type("other").dtype;
   if (dtype == c.type(x).dtype && !c.flag("copy", false)) return c.alias(x);
@@ -153,20 +158,20 @@ Returned to_other(Call& c) {
 }
 
 /// Of the destination only the type matters: it need not have been written before.
-Returned copy(Call& c) {
+Returned copy(OperatorCall& c) {
   const Type type = c.type("self");
   return c.broadcast(c.cast(c.value("src"), type.dtype), type.shape);
 }
-Returned fill(Call& c) {
+Returned fill(OperatorCall& c) {
   const Type type = c.type("self");
   Operand o = c.operand("value");
   if (!o.value) return c.filled(type, o.number);
   return c.broadcast(c.cast(o.value, type.dtype), type.shape);
 }
-Returned zero_fill(Call& c) { return c.filled(c.type("self"), zero()); }
+Returned zero_fill(OperatorCall& c) { return c.filled(c.type("self"), zero()); }
 
 /// Checked here, and gone.
-Returned assert_metadata(Call& c) {
+Returned assert_metadata(OperatorCall& c) {
   const Type& type = c.type("a");
   if (c.has("size")) {
     Ints want = c.ints("size");
@@ -179,12 +184,12 @@ Returned assert_metadata(Call& c) {
 }
 
 /// A place, not a value: everything behind it belongs to the next stage.
-Returned pipe_split(Call& c) {
+Returned pipe_split(OperatorCall& c) {
   ++c.translation().stage;
   return SourceValue{};
 }
 
-Returned getitem(Call& c) {
+Returned getitem(OperatorCall& c) {
   const Argument* object = c.find("obj");
   const Ref* ref = object == nullptr ? nullptr : object->as<Ref>();
   if (ref == nullptr) c.refuse("takes an item of something that is no result");
@@ -202,7 +207,7 @@ constexpr std::string_view needs_generator =
 constexpr std::string_view dynamic = "its result has a shape that depends on values";
 constexpr std::string_view to_host = "takes a value out of the graph";
 
-constexpr Row make_table[] = {
+constexpr Row creation_table[] = {
     {"operator.getitem", "obj index", getitem},
     {"aten.full.default", "size fill_value dtype", full},
     {"aten.zeros.default", "size dtype", zeros},
@@ -274,6 +279,6 @@ constexpr Row make_table[] = {
 
 }  // namespace
 
-std::span<const Row> make_rows() { return make_table; }
+std::span<const Row> creation_rows() { return creation_table; }
 
 }  // namespace hocket::frontend

@@ -2,9 +2,9 @@
 // 2^k before it.
 
 #include "hocket/frontend/aten/nn.h"
-#include "hocket/frontend/aten/rare.h"
+#include "hocket/frontend/aten/operators.h"
 
-namespace hocket::frontend::rare {
+namespace hocket::frontend {
 namespace {
 
 using nn::Expr;
@@ -12,7 +12,7 @@ using nn::Expr;
 /// `combine(earlier, later)` makes out of several values at once, element by element, those of
 /// both ranges together.
 template <class F>
-std::vector<Value> scan(Call& c, std::vector<Value> xs, std::int64_t dim, F combine) {
+std::vector<Value> scan(OperatorCall& c, std::vector<Value> xs, std::int64_t dim, F combine) {
   std::int64_t size = c.type(xs[0]).shape[static_cast<std::size_t>(dim)];
   for (std::int64_t step = 1; step < size; step *= 2) {
     std::vector<Expr> earlier, later;
@@ -34,14 +34,14 @@ struct Scanned {
   Shape shape;  // as the source sees it
 };
 
-Scanned scanned(Call& c) {
+Scanned scanned(OperatorCall& c) {
   Value x = c.value("self");
   Shape shape = c.type(x).shape;
   return {shape.empty() ? c.reshape(x, {1}) : x, c.dim_or_first("dim", shape.size()), shape};
 }
 
 /// The last of equals counts, and of NaNs, which win.
-Returned extreme(Call& c) {
+Returned running_extreme(OperatorCall& c) {
   Scanned s = scanned(c);
   const Op& no_worse = *c.row().op;
   Value places = c.iota({DType::i64, false, c.type(s.x).shape}, s.dim);
@@ -53,7 +53,7 @@ Returned extreme(Call& c) {
   return std::vector{c.reshape(both[0], s.shape), c.reshape(both[1], s.shape)};
 }
 
-Returned logcumsumexp(Call& c) {
+Returned logcumsumexp(OperatorCall& c) {
   Scanned s = scanned(c);
   auto add = [](const std::vector<Expr>& a, const std::vector<Expr>& b) {
     // Equal infinities have no difference.
@@ -66,8 +66,8 @@ Returned logcumsumexp(Call& c) {
 }
 
 constexpr Row scan_table[] = {
-    {"aten.cummax.default", "self dim", extreme, &ops::ge},
-    {"aten.cummin.default", "self dim", extreme, &ops::le},
+    {"aten.cummax.default", "self dim", running_extreme, &ops::ge},
+    {"aten.cummin.default", "self dim", running_extreme, &ops::le},
     {"aten.logcumsumexp.default", "self dim", logcumsumexp},
 };
 
@@ -75,4 +75,4 @@ constexpr Row scan_table[] = {
 
 std::span<const Row> scan_rows() { return scan_table; }
 
-}  // namespace hocket::frontend::rare
+}  // namespace hocket::frontend

@@ -5,32 +5,30 @@
 
 #include "hocket/base/error.h"
 #include "hocket/frontend/aten/nn.h"
-#include "hocket/frontend/aten/rare.h"
+#include "hocket/frontend/aten/operators.h"
 
-namespace hocket::frontend::rare {
+namespace hocket::frontend::nn {
 namespace {
 
-using nn::Expr;
-
 /// One dimension: what a pad adds before and behind it.
-struct Side {
+struct PadSide {
   std::int64_t dim, size, low, high;
 };
 
-std::vector<Side> sides(const Call& c, const Shape& shape, const Ints& pads) {
+std::vector<PadSide> pad_sides(const OperatorCall& c, const Shape& shape, const Ints& pads) {
   std::size_t rank = shape.size();
   if (pads.size() % 2 != 0 || pads.size() / 2 > rank) c.refuse("pad does not fit the tensor");
-  std::vector<Side> all;
+  std::vector<PadSide> all;
   for (std::size_t i = 0; i < pads.size() / 2; ++i) {  // the last dimension comes first
     std::size_t d = rank - 1 - i;
-    Side s{static_cast<std::int64_t>(d), shape[d], pads[2 * i], pads[2 * i + 1]};
+    PadSide s{static_cast<std::int64_t>(d), shape[d], pads[2 * i], pads[2 * i + 1]};
     if (s.low != 0 || s.high != 0) all.push_back(s);
   }
   return all;
 }
 
 /// Which element stands at each place of the padded dimension.
-Value source_index(Call& c, const Side& s, std::string_view mode) {
+Value pad_source_index(OperatorCall& c, const PadSide& s, std::string_view mode) {
   auto number = [](std::int64_t n) { return Number(n); };
   // What a negative pad cuts off does not come back from the other end.
   std::int64_t first = std::max<std::int64_t>(0, -s.low), last = s.size - 1;
@@ -53,28 +51,29 @@ Value source_index(Call& c, const Side& s, std::string_view mode) {
 }
 
 /// By the operator's name.
-std::string_view mode_of(const Call& c) {
+std::string_view mode_of(const OperatorCall& c) {
   return c.row().target.starts_with("aten.reflection") ? "reflect" : "replicate";
 }
 
-Value taken(Call& c, const Ints& pads, std::string_view mode) {
+Value taken_from_itself(OperatorCall& c, const Ints& pads, std::string_view mode) {
   Value x = c.value("self");
-  for (const Side& s : sides(c, c.type(x).shape, pads))
-    x = c.build_lists(ops::index, {{x}, {source_index(c, s, mode)}}, {{"dims", Ints{s.dim}}})[0];
+  for (const PadSide& s : pad_sides(c, c.type(x).shape, pads))
+    x = c.build_lists(ops::index, {{x}, {pad_source_index(c, s, mode)}},
+                      {{"dims", Ints{s.dim}}})[0];
   return x;
 }
 
-Returned pad(Call& c) { return taken(c, c.ints("padding"), mode_of(c)); }
+Returned pad(OperatorCall& c) { return taken_from_itself(c, c.ints("padding"), mode_of(c)); }
 
 /// Every element gets the gradients of all its places.
-Returned pad_backward(Call& c) {
-  Value dy = c.value("grad_output"), d = nn::wide(c, dy).value;
+Returned pad_backward(OperatorCall& c) {
+  Value dy = c.value("grad_output"), d = wide(c, dy).value;
   if (c.type(d).shape.size() != c.type("self").shape.size()) c.refuse("a gradient of another rank");
-  for (const Side& s : sides(c, c.type("self").shape, c.ints("padding"))) {
+  for (const PadSide& s : pad_sides(c, c.type("self").shape, c.ints("padding"))) {
     Type type = c.type(d);
     type.shape[static_cast<std::size_t>(s.dim)] = s.size;
     d = c.build_lists(ops::index_put,
-                      {{c.filled(type, 0.0)}, {d}, {source_index(c, s, mode_of(c))}},
+                      {{c.filled(type, 0.0)}, {d}, {pad_source_index(c, s, mode_of(c))}},
                       {{"dims", Ints{s.dim}}, {"accumulate", true}})[0];
   }
   return c.cast(d, c.type(dy).dtype);
@@ -99,8 +98,10 @@ constexpr Row pad_table[] = {
 
 }  // namespace
 
-Value padded_from_itself(Call& c, std::string_view mode) { return taken(c, c.ints("pad"), mode); }
+Value padded_from_itself(OperatorCall& c, std::string_view mode) {
+  return taken_from_itself(c, c.ints("pad"), mode);
+}
 
 std::span<const Row> pad_rows() { return pad_table; }
 
-}  // namespace hocket::frontend::rare
+}  // namespace hocket::frontend::nn

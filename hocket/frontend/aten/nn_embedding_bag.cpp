@@ -4,54 +4,52 @@
 #include <limits>
 
 #include "hocket/frontend/aten/nn.h"
-#include "hocket/frontend/aten/rare.h"
+#include "hocket/frontend/aten/operators.h"
 
-namespace hocket::frontend::rare {
+namespace hocket::frontend::nn {
 namespace {
-
-using nn::Expr;
-using nn::wide;
 
 enum Mode : std::uint8_t { sum, mean, maximum };
 
-Mode mode(const Call& c) {
+Mode mode(const OperatorCall& c) {
   std::int64_t m = c.integer("mode", 0);
   if (m < 0 || m > 2) c.refuse("an unknown mode");
   return static_cast<Mode>(m);
 }
 
-Value ids(Call& c) {
+Value bag_indices(OperatorCall& c) {
   Value v = c.cast(c.value("indices"), DType::i64);
   if (c.type(v).shape.size() != 1 || c.type(v).elements() == 0)
     c.refuse("indices are no vector with elements");
   return v;
 }
 
-Value added_by(Call& c, Value index, Value rows, std::int64_t count) {
+Value added_by(OperatorCall& c, Value index, Value rows, std::int64_t count) {
   Type type = c.type(rows);
   type.shape[0] = count;
   return c.build_lists(ops::index_put, {{c.filled(type, std::int64_t{0})}, {rows}, {index}},
                        {{"dims", Ints{0}}, {"accumulate", true}})[0];
 }
 
-Expr at(Call& c, const Expr& x, Value index) {
+Expr at(OperatorCall& c, const Expr& x, Value index) {
   return {&c, c.build_lists(ops::index, {{x.value}, {index}}, {{"dims", Ints{0}}})[0]};
 }
 
 /// As a column beside rows.
-Expr column(Call& c, const Expr& v) {
+Expr column(OperatorCall& c, const Expr& v) {
   return {&c, c.reshape(v.value, {c.type(v.value).elements(), 1})};
 }
 
 /// The bag of each of n rows: how many bags have begun, less one.
-Value bag_of_each(Call& c, Value offsets, std::int64_t n) {
+Value bag_of_each(OperatorCall& c, Value offsets, std::int64_t n) {
   Value begun = added_by(c, offsets, c.filled(c.type(offsets), std::int64_t{1}), n + 1);
   begun = c.slice(c.build(ops::cumsum, {begun}, {{"dim", 0}}), 0, 0, n);
   return (Expr{&c, begun} - 1).value;
 }
 
 /// The largest of each bag and the first id that has it; zeros for bags without elements.
-std::vector<Expr> largest(Call& c, const Expr& rows, Value bag, const Expr& counts, Value id) {
+std::vector<Expr> largest(OperatorCall& c, const Expr& rows, Value bag, const Expr& counts,
+                          Value id) {
   const Type type = c.type(rows.value);
   std::int64_t n = type.shape[0];
   Value index = c.broadcast(column(c, {&c, bag}).value, type.shape);
@@ -68,8 +66,9 @@ std::vector<Expr> largest(Call& c, const Expr& rows, Value bag, const Expr& coun
   return {select(some, top, 0.0), select(some, at(c, {&c, id}, first.value), 0)};
 }
 
-Returned embedding_bag(Call& c) {
-  Value table = c.value("weight"), id = ids(c), offsets = c.cast(c.value("offsets"), DType::i64);
+Returned embedding_bag(OperatorCall& c) {
+  Value table = c.value("weight"), id = bag_indices(c),
+        offsets = c.cast(c.value("offsets"), DType::i64);
   std::int64_t n = c.type(id).elements(), padding = c.integer("padding_idx", -1);
   if (c.type(offsets).shape.size() != 1) c.refuse("offsets are no vector");
   std::int64_t bags = c.type(offsets).elements();
@@ -83,7 +82,7 @@ Returned embedding_bag(Call& c) {
     rows = select(column(c, counted), rows,
                   mode(c) == maximum ? -std::numeric_limits<double>::infinity() : 0.0);
   Expr counts{&c, added_by(c, bag, c.cast(counted.value, DType::i64), bags)}, y{&c, {}};
-  const Type* last = nn::result_type(c, 3);
+  const Type* last = result_type(c, 3);
   Expr best{&c, c.filled(last != nullptr ? *last : c.type(offsets), std::int64_t{0})};
   if (mode(c) == maximum) {
     std::vector<Expr> both = largest(c, rows, bag, counts, id);
@@ -94,16 +93,16 @@ Returned embedding_bag(Call& c) {
     if (mode(c) == mean) y = y / column(c, divisor);
   }
   // On some machines the source does not say which bag each row is in.
-  const Type* second = nn::result_type(c, 1);
+  const Type* second = result_type(c, 1);
   bool told = second == nullptr || second->elements() == n;
-  return std::vector{
-      c.cast(y.value, c.type(table).dtype),
-      told ? nn::as_result(c, bag, 1, DType::i64) : c.filled(*second, std::int64_t{0}),
-      nn::as_result(c, counts.value, 2, DType::i64), nn::as_result(c, best.value, 3, DType::i64)};
+  return std::vector{c.cast(y.value, c.type(table).dtype),
+                     told ? as_result(c, bag, 1, DType::i64) : c.filled(*second, std::int64_t{0}),
+                     as_result(c, counts.value, 2, DType::i64),
+                     as_result(c, best.value, 3, DType::i64)};
 }
 
-Returned embedding_bag_backward(Call& c) {
-  Value dy = c.value("grad"), id = ids(c);
+Returned embedding_bag_backward(OperatorCall& c) {
+  Value dy = c.value("grad"), id = bag_indices(c);
   const Type type = c.type(dy);
   Expr d = wide(c, dy), counts{&c, c.cast(c.value("bag_size"), c.type(d.value).dtype)};
   std::int64_t rows = c.integer("num_weights");
@@ -128,7 +127,7 @@ constexpr std::string_view forward =
     "weight indices offsets scale_grad_by_freq mode sparse per_sample_weights include_last_offset "
     "padding_idx";
 
-constexpr Row bag_table[] = {
+constexpr Row embedding_bag_table[] = {
     {"aten._embedding_bag.default", forward, embedding_bag},
     {"aten._embedding_bag_forward_only.default", forward, embedding_bag},
     {"aten._embedding_bag_dense_backward.default",
@@ -139,6 +138,6 @@ constexpr Row bag_table[] = {
 
 }  // namespace
 
-std::span<const Row> bag_rows() { return bag_table; }
+std::span<const Row> embedding_bag_rows() { return embedding_bag_table; }
 
-}  // namespace hocket::frontend::rare
+}  // namespace hocket::frontend::nn

@@ -1,6 +1,7 @@
 // Losses against classes: negative log likelihood and cross entropy.
 
 #include "hocket/frontend/aten/nn.h"
+#include "hocket/frontend/aten/operators.h"
 
 namespace hocket::frontend::nn {
 namespace {
@@ -14,7 +15,7 @@ struct Classes {
   bool single = false;
 };
 
-Classes classes(Call& c, std::string_view scores) {
+Classes classes(OperatorCall& c, std::string_view scores) {
   Value x = c.value(scores), target = c.cast(c.value("target"), DType::i64);
   const Shape shape = c.type(x).shape;
   if (shape.empty()) c.refuse("scores have no dimension");
@@ -39,7 +40,7 @@ struct Samples {
   Term weight = 1.0;
 };
 
-Samples samples(Call& c, const Classes& k) {
+Samples samples(OperatorCall& c, const Classes& k) {
   Expr counts = apply(ops::ne, k.target, Number{c.integer("ignore_index", -100)});
   Expr safe = select(counts, k.target, Number{std::int64_t{0}});
   if (!c.has("weight")) return {counts, safe};
@@ -53,7 +54,7 @@ struct Loss {
   Expr each, weights;  // zero where a sample does not count
 };
 
-Loss loss(Call& c, const Classes& k) {
+Loss loss(OperatorCall& c, const Classes& k) {
   Samples s = samples(c, k);
   Value picked =
       c.build(ops::gather, {k.x.value, beside_classes(s.safe).value}, {{"dim", std::int64_t{1}}});
@@ -75,7 +76,7 @@ Expr reduced(const Loss& l, Reduction how, bool single) {
   return how == mean ? all / total(l.weights) : all;
 }
 
-std::vector<Value> nll(Call& c) {
+std::vector<Value> nll(OperatorCall& c) {
   Classes k = classes(c, "self");
   Loss l = loss(c, k);
   Reduction how = reduction(c);
@@ -87,10 +88,10 @@ std::vector<Value> nll(Call& c) {
   return {y, as_result(c, weights, 1, dtype)};
 }
 
-Returned nll_loss(Call& c) { return nll(c)[0]; }
-Returned nll_loss_forward(Call& c) { return nll(c); }
+Returned nll_loss(OperatorCall& c) { return nll(c)[0]; }
+Returned nll_loss_forward(OperatorCall& c) { return nll(c); }
 
-Returned nll_loss_backward(Call& c) {
+Returned nll_loss_backward(OperatorCall& c) {
   Classes k = classes(c, "self");
   Samples s = samples(c, k);
   Expr g = wide(c, "grad_output");
@@ -107,7 +108,7 @@ Returned nll_loss_backward(Call& c) {
 // ---- cross entropy
 
 /// Without weights it is our op, on rows of classes.
-Value plain_cross_entropy(Call& c) {
+Value plain_cross_entropy(OperatorCall& c) {
   Value x = c.value("self"), target = c.cast(c.value("target"), DType::i64);
   const Shape shape = c.type(x).shape, rows = c.type(target).shape;
   std::size_t rank = shape.size();
@@ -130,13 +131,13 @@ Expr log_softmax(Expr x) {
 }
 
 /// The scores times the weight of each class, where there are weights.
-Expr with_class_weight(Call& c, const Expr& x) {
+Expr with_class_weight(OperatorCall& c, const Expr& x) {
   if (!c.has("weight")) return x;
   return x * wide(c, by_channel(c, c.value("weight"), c.type(x.value).shape.size()));
 }
 
 /// Part of every sample's target is spread evenly over the classes.
-Value smoothed_cross_entropy(Call& c, double smoothing) {
+Value smoothed_cross_entropy(OperatorCall& c, double smoothing) {
   Classes k = classes(c, "self");
   k.x = log_softmax(k.x);
   Loss hard = loss(c, k);
@@ -149,7 +150,7 @@ Value smoothed_cross_entropy(Call& c, double smoothing) {
 }
 
 /// The target is a probability for every class.
-Value soft_cross_entropy(Call& c, double smoothing) {
+Value soft_cross_entropy(OperatorCall& c, double smoothing) {
   Expr x = wide(c, "self"), target = wide(c, "target");
   bool single = c.type(x.value).shape.size() == 1;
   std::int64_t count = c.type(x.value).shape[single ? 0 : 1];
@@ -166,7 +167,7 @@ Value soft_cross_entropy(Call& c, double smoothing) {
   return (how == mean ? all / rows : all).value;
 }
 
-Returned cross_entropy_loss(Call& c) {
+Returned cross_entropy_loss(OperatorCall& c) {
   double smoothing = c.real("label_smoothing", 0);
   Value y;
   if (c.type("self").shape == c.type("target").shape)

@@ -1,4 +1,4 @@
-#include "hocket/ir/meetings.h"
+#include "hocket/ir/collective_matching.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -36,10 +36,10 @@ Program program_of(const std::vector<std::vector<int>>& calls) {
   return parse(text, ops::all());
 }
 
-/// `graph: first, second (graphs)` of a contradiction, by channels.
-std::string contradiction(const std::vector<std::vector<int>>& calls) {
+/// `graph: first, second (graphs)` of an order conflict, by channels.
+std::string conflict(const std::vector<std::vector<int>>& calls) {
   Program program = program_of(calls);
-  auto found = find_contradiction(Meetings(program));
+  auto found = find_order_conflict(CollectiveMatching(program));
   if (!found) return "";
   const Graph& g = program.graphs[found->first.graph];
   EXPECT_TRUE(g.before(found->first.node, found->second.node));
@@ -48,29 +48,29 @@ std::string contradiction(const std::vector<std::vector<int>>& calls) {
                      g[found->second.node].attr<std::int64_t>("channel"), found->graphs);
 }
 
-TEST(Meetings, OneOrderForAll) {
-  EXPECT_EQ(contradiction({{0, 1, 2}, {0, 2}, {1, 2}, {0, 1}}), "");
-  EXPECT_EQ(contradiction({{}, {}, {}, {}}), "");
+TEST(CollectiveMatching, OneOrderForAll) {
+  EXPECT_EQ(conflict({{0, 1, 2}, {0, 2}, {1, 2}, {0, 1}}), "");
+  EXPECT_EQ(conflict({{}, {}, {}, {}}), "");
 }
 
-TEST(Meetings, TwoGraphsThatContradictEachOther) {
-  std::string found = contradiction({{0, 1}, {1, 0}, {}, {}});
+TEST(CollectiveMatching, TwoGraphsWithOppositeOrders) {
+  std::string found = conflict({{0, 1}, {1, 0}, {}, {}});
   EXPECT_TRUE(found == "rank0: 0, 1 (2)" || found == "rank1: 1, 0 (2)") << found;
   // Of a longer circle those two calls are told that the other graph has reversed.
-  found = contradiction({{0, 2, 3, 1}, {0, 1, 2, 3}, {}, {}});
+  found = conflict({{0, 2, 3, 1}, {0, 1, 2, 3}, {}, {}});
   EXPECT_TRUE(found == "rank0: 2, 1 (2)" || found == "rank1: 1, 2 (2)") << found;
 }
 
-TEST(Meetings, ACircleOverThreeGraphs) {
-  std::string found = contradiction({{0, 1}, {1, 2}, {2, 0}, {0}});
+TEST(CollectiveMatching, ACycleOverThreeGraphs) {
+  std::string found = conflict({{0, 1}, {1, 2}, {2, 0}, {0}});
   EXPECT_TRUE(found == "rank0: 0, 1 (3)" || found == "rank1: 1, 2 (3)" ||
               found == "rank2: 2, 0 (3)")
       << found;
 }
 
-TEST(Meetings, WhatOnlyFollowsACircleIsNotToBlame) {
+TEST(CollectiveMatching, WhatOnlyFollowsACycleIsNotReported) {
   // 3 stands behind 1 and 2, about which two graphs differ.
-  std::string found = contradiction({{3}, {1, 2, 3}, {2, 1}, {}});
+  std::string found = conflict({{3}, {1, 2, 3}, {2, 1}, {}});
   EXPECT_TRUE(found == "rank1: 1, 2 (2)" || found == "rank2: 2, 1 (2)") << found;
 }
 
