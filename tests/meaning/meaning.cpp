@@ -23,6 +23,7 @@
 #include "hocket/passes/optimizer/shard_optimizer.h"
 #include "support/difference.h"
 #include "support/pass_choices.h"
+#include "support/random_classes.h"
 #include "support/random_program.h"
 #include "support/random_step.h"
 #include "support/run_loop.h"
@@ -378,9 +379,8 @@ std::vector<Pass> broken_passes() {
 Program program_at(Random& random, std::uint64_t i) {
   int ranks = 1 << (i % 3);
   if (i % 4 == 3) return random_step(random, ranks);
-  return random_program(
-      random,
-      {.ranks = ranks, .nodes = 5 + static_cast<int>(i % 60), .stages = ranks > 1 && i % 5 == 0});
+  if (ranks > 1 && i % 5 == 0) return random_stages(random);
+  return random_program(random, {.ranks = ranks, .nodes = 5 + static_cast<int>(i % 60)});
 }
 
 void check_broken_passes(std::uint64_t seed) {

@@ -21,15 +21,23 @@ struct Options {
   std::string passes;  // a random list for each program when empty
 };
 
+std::string digest_of(const Options& options, const PassTable& table, std::uint64_t index) {
+  try {
+    RandomCase drawn = random_case(options.seed, index);
+    DigestOptions how{.table = table, .comm = "in_process", .inputs = index};
+    how.passes = to_text(random_list(drawn.random, table, 8, Tensors::tiny));
+    how.iterations = 1 + static_cast<std::int64_t>(below(drawn.random, 4));
+    if (how.iterations > 1 && chance(drawn.random, 50)) how.drain_after = {1};
+    if (!options.passes.empty()) how.passes = options.passes;
+    return digest(drawn.program, how);
+  } catch (const std::exception& e) {  // while the program was drawn
+    return fmt::format("error: {}", e.what());
+  }
+}
+
 void print_digest(const Options& options, const PassTable& table, std::uint64_t index) {
-  RandomCase drawn = random_case(options.seed, index);
-  DigestOptions how{.table = table, .comm = "in_process", .inputs = index};
-  how.passes = to_text(random_list(drawn.random, table, 8, Tensors::tiny));
-  how.iterations = 1 + static_cast<std::int64_t>(below(drawn.random, 4));
-  if (how.iterations > 1 && chance(drawn.random, 50)) how.drain_after = {1};
-  if (!options.passes.empty()) how.passes = options.passes;
-  std::string text = digest(drawn.program, how);
-  fmt::print("{} {} {}\n", drawn.family->name, index, text.substr(0, text.find('\n')));
+  std::string text = digest_of(options, table, index);
+  fmt::print("{} {} {}\n", family_at(index).name, index, text.substr(0, text.find('\n')));
   std::fflush(stdout);  // a crash keeps the lines before it
 }
 

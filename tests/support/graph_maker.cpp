@@ -105,12 +105,16 @@ void GraphMaker::node() {
       &GraphMaker::indexing,       &GraphMaker::normalisation, &GraphMaker::normalisation,
       &GraphMaker::loss,           &GraphMaker::draw,          &GraphMaker::optimizer,
   };
-  static const std::vector<void (GraphMaker::*)()> outer = {
+  static const std::vector<void (GraphMaker::*)()> outer = {&GraphMaker::after, &GraphMaker::call,
+                                                            &GraphMaker::call};
+  static const std::vector<void (GraphMaker::*)()> speaking = {
       &GraphMaker::collective, &GraphMaker::collective, &GraphMaker::collective,
-      &GraphMaker::gradients,  &GraphMaker::chain,      &GraphMaker::after,
-      &GraphMaker::call,       &GraphMaker::call,       &GraphMaker::barrier};
-  std::size_t pick = below(random_, makers.size() + (region_ ? 0 : outer.size()));
-  (this->*(pick < makers.size() ? makers[pick] : outer[pick - makers.size()]))();
+      &GraphMaker::gradients,  &GraphMaker::chain,      &GraphMaker::barrier};
+  std::size_t inner = makers.size(), around = inner + (region_ ? 0 : outer.size());
+  std::size_t pick = below(random_, around + (region_ || !groups_.own ? 0 : speaking.size()));
+  (this->*(pick < inner    ? makers[pick]
+           : pick < around ? outer[pick - inner]
+                           : speaking[pick - around]))();
 }
 
 void GraphMaker::outputs() {

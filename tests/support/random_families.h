@@ -18,14 +18,15 @@ struct RandomFamily {
 
 std::span<const RandomFamily> random_families();
 
-/// A program and how it is to be compiled and run, all a function of two numbers.
+/// Families take turns.
+const RandomFamily& family_at(std::uint64_t index);
+
+/// A program that is a function of two numbers.
 struct RandomCase {
-  const RandomFamily* family = nullptr;
   Program program;
   Random random;  ///< for whatever else is drawn
 };
 
-/// Case `index` of a seed: families take turns.
 RandomCase random_case(std::uint64_t seed, std::uint64_t index);
 
 }  // namespace hocket::testing
