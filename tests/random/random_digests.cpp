@@ -23,11 +23,12 @@ struct Options {
 
 std::string digest_of(const Options& options, const PassTable& table, std::uint64_t index) {
   try {
-    RandomCase drawn = random_case(options.seed, index);
+    Random random = random_at(options.seed, index);
+    RandomCase drawn = random_case(random, index);
     DigestOptions how{.table = table, .comm = "in_process", .inputs = index};
-    how.passes = to_text(random_list(drawn.random, table, 8, Tensors::tiny));
-    how.iterations = 1 + static_cast<std::int64_t>(below(drawn.random, 4));
-    if (how.iterations > 1 && chance(drawn.random, 50)) how.drain_after = {1};
+    how.passes = to_text(random_list(random, table, 8, Tensors::tiny));
+    how.iterations = 1 + static_cast<std::int64_t>(below(random, 4));
+    if (how.iterations > 1 && chance(random, 50)) how.drain_after = {1};
     if (!options.passes.empty()) how.passes = options.passes;
     return digest(drawn.program, how);
   } catch (const std::exception& e) {  // while the program was drawn

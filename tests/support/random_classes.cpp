@@ -135,8 +135,8 @@ class ClassesMaker {
       for (std::size_t g : circle.graphs) makers_[g].meet_at_barrier(circle.group, channel_of_all);
       return;
     }
-    static const std::vector<const Op*> list = {&ops::all_reduce, &ops::all_reduce,
-                                                &ops::all_reduce, &ops::reduce,
+    static const std::vector<const Op*> list = {&ops::all_reduce,     &ops::all_reduce,
+                                                &ops::all_reduce,     &ops::reduce,
                                                 &ops::broadcast_from, &ops::all_gather};
     static const std::vector<Type> types = {{DType::f32, false, {4}},
                                             {DType::f32, false, {4}},
@@ -150,9 +150,10 @@ class ClassesMaker {
     if (op.attribute_index("reduce") >= 0)
       given.push_back({"reduce", std::string(reductions[below(random_, std::size(reductions))])});
     if (op.attribute_index("root") >= 0)
-      given.push_back({"root", static_cast<std::int64_t>(below(
-                                   random_, static_cast<std::size_t>(
-                                                *layout_.world->group_size(circle.group))))});
+      given.push_back(
+          {"root",
+           static_cast<std::int64_t>(below(
+               random_, static_cast<std::size_t>(*layout_.world->group_size(circle.group))))});
     for (std::size_t g : circle.graphs) makers_[g].meet(op, given, members);
   }
 

@@ -1,5 +1,6 @@
 #include "support/random_families.h"
 
+#include "support/random_body.h"
 #include "support/random_classes.h"
 #include "support/random_mesh_step.h"
 #include "support/random_pipeline.h"
@@ -10,23 +11,34 @@
 namespace hocket::testing {
 namespace {
 
-Program soup(Random& random) {
+RandomCase soup(Random& random) {
   int ranks = 1 << below(random, 3);
-  return random_program(random, {.ranks = ranks,
-                                 .nodes = 5 + static_cast<int>(below(random, 45)),
-                                 .loop = chance(random, 50)});
+  return {random_program(random, {.ranks = ranks,
+                                  .nodes = 5 + static_cast<int>(below(random, 45)),
+                                  .loop = chance(random, 50)})};
 }
 
-Program step(Random& random) { return random_step(random, 1 << below(random, 3)); }
+RandomCase step(Random& random) { return {random_step(random, 1 << below(random, 3))}; }
+
+template <Program (*make)(Random&)>
+RandomCase plain(Random& random) {
+  return {make(random)};
+}
+
+RandomCase body(Random& random) {
+  RandomBody made = random_body(random);
+  return {std::move(made.rotated), std::move(made.plain)};
+}
 
 constexpr RandomFamily families[] = {
     {"soup", "any ops in any order", soup},
     {"step", "gradients and optimizers", step},
-    {"mesh", "training steps on meshes of up to three axes", random_mesh_step},
-    {"stages", "graphs that send to each other", random_stages},
-    {"classes", "graphs that meet in groups which cut across them", random_classes},
-    {"sharded", "parameters and optimizer state in pieces", random_sharded_step},
-    {"pipeline", "pipelines of microbatches, with tied ends", random_pipeline},
+    {"mesh", "training steps on meshes of up to three axes", plain<random_mesh_step>},
+    {"stages", "graphs that send to each other", plain<random_stages>},
+    {"classes", "graphs that meet in groups which cut across them", plain<random_classes>},
+    {"sharded", "parameters and optimizer state in pieces", plain<random_sharded_step>},
+    {"pipeline", "pipelines of microbatches, with tied ends", plain<random_pipeline>},
+    {"body", "loop bodies with delays", body},
 };
 
 }  // namespace
@@ -35,11 +47,10 @@ std::span<const RandomFamily> random_families() { return families; }
 
 const RandomFamily& family_at(std::uint64_t index) { return families[index % std::size(families)]; }
 
-RandomCase random_case(std::uint64_t seed, std::uint64_t index) {
-  RandomCase drawn;
-  drawn.random.seed(seed * 1000003 + index);
-  drawn.program = family_at(index).make(drawn.random);
-  return drawn;
+Random random_at(std::uint64_t seed, std::uint64_t index) { return Random(seed * 1000003 + index); }
+
+RandomCase random_case(Random& random, std::uint64_t index) {
+  return family_at(index).make(random);
 }
 
 }  // namespace hocket::testing

@@ -10,10 +10,15 @@
 
 namespace hocket::testing {
 
+struct RandomCase {
+  Program program;
+  Program reference = program;  ///< gives the same without any pass
+};
+
 struct RandomFamily {
   std::string_view name;
   std::string_view doc;
-  Program (*make)(Random&);
+  RandomCase (*make)(Random&);
 };
 
 std::span<const RandomFamily> random_families();
@@ -21,12 +26,9 @@ std::span<const RandomFamily> random_families();
 /// Families take turns.
 const RandomFamily& family_at(std::uint64_t index);
 
-/// A program that is a function of two numbers.
-struct RandomCase {
-  Program program;
-  Random random;  ///< for whatever else is drawn
-};
-
-RandomCase random_case(std::uint64_t seed, std::uint64_t index);
+/// For everything that is drawn about one program: a function of two numbers.
+Random random_at(std::uint64_t seed, std::uint64_t index);
+/// The program of the family at `index`.
+RandomCase random_case(Random& random, std::uint64_t index);
 
 }  // namespace hocket::testing

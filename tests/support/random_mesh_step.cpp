@@ -68,9 +68,8 @@ class MeshStepMaker {
     std::size_t layers = 1 + below(random_, 5);
     for (std::size_t l = 0; l < layers; ++l) {
       weights_.push_back(parts_.state(of({4, 4}), "w", StateKind::parameter));
-      biases_.push_back(chance(random_, 50)
-                            ? parts_.state(of({4}), "b", StateKind::parameter)
-                            : Value{});
+      biases_.push_back(chance(random_, 50) ? parts_.state(of({4}), "b", StateKind::parameter)
+                                            : Value{});
     }
     used_ = weights_;
     if (layers > 1 && chance(random_, 20)) {  // the last layer has the weight of the first
@@ -138,8 +137,7 @@ class MeshStepMaker {
   void backward(Value d) {
     group_ = chance(random_, 20) ? some_group() : "dp";
     std::string reduce = chance(random_, 50) ? "sum" : "avg";
-    Value count =
-        parts_.number(dtype_, static_cast<double>(*graph_.world().group_size(group_)));
+    Value count = parts_.number(dtype_, static_cast<double>(*graph_.world().group_size(group_)));
     divides_ = below(random_, 3);
     std::size_t most = 1 + below(random_, 3);
     std::vector<Value> parameters, ready;
@@ -234,8 +232,7 @@ class MeshStepMaker {
   void look_at_parameters() {
     Value p = parameters_[below(random_, parameters_.size())], next = graph_.next(p);
     auto state = [&](const char* name) {
-      constexpr StateKind kinds[] = {StateKind::buffer, StateKind::optimizer,
-                                     StateKind::parameter};
+      constexpr StateKind kinds[] = {StateKind::buffer, StateKind::optimizer, StateKind::parameter};
       return parts_.state(graph_.type(p), name, kinds[below(random_, std::size(kinds))]);
     };
     if (chance(random_, 15)) graph_.add_output("new", next);
@@ -255,8 +252,7 @@ class MeshStepMaker {
       if (chance(random_, 50)) graph_.add_output("copy", ops::neg(graph_, copy));
     }
     if (chance(random_, 15))
-      graph_.add_output("again",
-                        parts_.matmul(x_, graph_.next(weights_[0]), false, false));
+      graph_.add_output("again", parts_.matmul(x_, graph_.next(weights_[0]), false, false));
     if (chance(random_, 10)) {
       std::int64_t channel = parts_.fresh_channel();
       graph_.add(graph_, {.op = &ops::barrier,

@@ -191,9 +191,9 @@ class PipelineMaker {
     std::int64_t channel = last().parts.fresh_channel();
     std::string group = chance(random_, 50) ? "world" : "pp";
     for (Stage& s : stages_)
-      s.graph.add(s.graph,
-                  {.op = &ops::barrier,
-                   .attributes = Attributes(ops::barrier, {{"group", group}, {"channel", channel}})});
+      s.graph.add(s.graph, {.op = &ops::barrier,
+                            .attributes = Attributes(ops::barrier,
+                                                     {{"group", group}, {"channel", channel}})});
   }
 
   void finish(Stage& s) {

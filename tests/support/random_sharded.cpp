@@ -11,11 +11,8 @@ namespace {
 constexpr std::int64_t width = 4;
 
 std::shared_ptr<const World> random_mesh(Random& random) {
-  static const std::vector<std::vector<Axis>> meshes = {{{"dp", 2}},
-                                                        {{"dp", 3}},
-                                                        {{"dp", 4}},
-                                                        {{"dp", 2}, {"tp", 2}},
-                                                        {{"tp", 2}, {"dp", 2}}};
+  static const std::vector<std::vector<Axis>> meshes = {
+      {{"dp", 2}}, {{"dp", 3}}, {{"dp", 4}}, {{"dp", 2}, {"tp", 2}}, {{"tp", 2}, {"dp", 2}}};
   return std::make_shared<const World>(meshes[below(random, meshes.size())]);
 }
 

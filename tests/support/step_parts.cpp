@@ -10,10 +10,9 @@ namespace hocket::testing {
 
 Value StepParts::number(DType dtype, double value) {
   Type types[] = {{dtype, false, {}}};
-  return graph_.result(
-      graph_.add(graph_, {.op = &ops::full,
-                          .attributes = Attributes(ops::full, {{"value", value}}),
-                          .types = types}));
+  return graph_.result(graph_.add(
+      graph_,
+      {.op = &ops::full, .attributes = Attributes(ops::full, {{"value", value}}), .types = types}));
 }
 
 Value StepParts::fed(const Type& type) {
@@ -55,8 +54,7 @@ Value StepParts::matmul(Value a, Value b, bool transpose_a, bool transpose_b) {
 // ---- between ranks
 
 std::vector<Value> StepParts::start(const Op& op, const std::vector<Value>& operands,
-                                    std::vector<Named> given,
-                                    std::optional<std::int64_t> channel) {
+                                    std::vector<Named> given, std::optional<std::int64_t> channel) {
   given.push_back({"channel", channel ? *channel : fresh_channel()});
   return graph_.results(
       graph_.add(graph_, {.op = &op, .inputs = operands, .attributes = Attributes(op, given)}));
