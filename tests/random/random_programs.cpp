@@ -38,8 +38,8 @@ DigestOptions random_run(Random& random, const PassTable& table, std::int64_t it
                                   : to_text(random_list(random, table, 8, Tensors::tiny));
   how.comm = chance(random, 80) ? "in_process" : "in_order";
   if (iterations > 1 && chance(random, 40))
-    how.drain_after = {1 + static_cast<std::int64_t>(
-                               below(random, static_cast<std::size_t>(iterations)))};
+    how.drain_after = {
+        1 + static_cast<std::int64_t>(below(random, static_cast<std::size_t>(iterations)))};
   return how;
 }
 

@@ -95,7 +95,7 @@ void GraphMaker::node() {
   static const std::vector<void (GraphMaker::*)()> makers = {
       &GraphMaker::elementwise,    &GraphMaker::elementwise,   &GraphMaker::elementwise,
       &GraphMaker::elementwise,    &GraphMaker::elementwise,   &GraphMaker::elementwise,
-      &GraphMaker::compare,        &GraphMaker::select,        &GraphMaker::cast,
+      &GraphMaker::elementwise,    &GraphMaker::elementwise,   &GraphMaker::cast,
       &GraphMaker::reshape,        &GraphMaker::reshape,       &GraphMaker::permute,
       &GraphMaker::broadcast,      &GraphMaker::reduction,     &GraphMaker::reduction,
       &GraphMaker::reduction,      &GraphMaker::matmul,        &GraphMaker::constant,
@@ -175,13 +175,6 @@ Value GraphMaker::some(const std::function<bool(const Type&)>& like) {
     if (like(graph_.type(v))) return v;
   }
   return {};
-}
-
-Value GraphMaker::partner(Value a) {
-  const Type& t = graph_.type(a);
-  return some([&](const Type& u) {
-    return u.dtype == t.dtype && (u.shape == t.shape || u.shape.empty() || t.shape.empty());
-  });
 }
 
 Value GraphMaker::iota(DType dtype, const Shape& shape) {

@@ -65,7 +65,6 @@ class GraphMaker {
   Value some_input(const Type& type);
   /// Any value that the predicate likes, none when there is none.
   Value some(const std::function<bool(const Type&)>& like);
-  Value partner(Value a);
 
   // ---- values made to measure
 
@@ -93,9 +92,8 @@ class GraphMaker {
 
   // ---- numbers (graph_maker_math.cpp)
 
+  /// Any op that has a body, by what its record takes.
   void elementwise();
-  void compare();
-  void select();
   void cast();
   void reshape();
   void permute();

@@ -45,9 +45,7 @@ class BodyMaker {
   }
 
  private:
-  int some_delay() {
-    return chance(random_, 50) ? 0 : static_cast<int>(below(random_, bound()));
-  }
+  int some_delay() { return chance(random_, 50) ? 0 : static_cast<int>(below(random_, bound())); }
   std::size_t bound() const { return static_cast<std::size_t>(deepest_) + 1; }
   void keep(const Twin& t) { values_.push_back(t); }
 
@@ -58,9 +56,8 @@ class BodyMaker {
     for (std::size_t i = 0; i < 1 + below(random_, 2); ++i)
       keep(add("x", {.names = {fmt::format("x.{}", i)}}));
     for (std::size_t i = 0; i < 1 + below(random_, 4); ++i) {
-      states_.push_back(add("w", {.names = {fmt::format("w.{}", i)},
-                                  .state = true,
-                                  .kind = StateKind::parameter}));
+      states_.push_back(add(
+          "w", {.names = {fmt::format("w.{}", i)}, .state = true, .kind = StateKind::parameter}));
       states_.back().lag = some_delay();
       keep(states_.back());
     }
@@ -74,9 +71,9 @@ class BodyMaker {
     if (t.timeless || t.lag == delay) return t.rotated;
     auto [it, fresh] = carried_.try_emplace({t.rotated.index, delay - t.lag});
     if (fresh) {
-      it->second = rotated_.add_input(
-          rotated_.type(t.rotated), "carried",
-          {.state = true, .kind = StateKind::forwarded, .slots = delay - t.lag});
+      it->second =
+          rotated_.add_input(rotated_.type(t.rotated), "carried",
+                             {.state = true, .kind = StateKind::forwarded, .slots = delay - t.lag});
       rotated_.set_next(it->second, t.rotated);
     }
     return it->second;
@@ -141,7 +138,8 @@ class BodyMaker {
     while (!left.empty() || chance(random_, 15)) {
       if (left.empty()) left.push_back(pending[below(random_, pending.size())]);
       std::size_t count = 1 + below(random_, left.size());
-      int age = static_cast<int>(below(random_, static_cast<std::size_t>(deepest_ - left[0].lag) + 1));
+      int age =
+          static_cast<int>(below(random_, static_cast<std::size_t>(deepest_ - left[0].lag) + 1));
       int delay = left[0].lag + age;
       std::vector<Value> plain, rotated;
       for (std::size_t i = 0; i < count; ++i) {
@@ -209,7 +207,7 @@ class BodyMaker {
   Graph &plain_, &rotated_;
   int ranks_, deepest_;
   std::int64_t channels_ = 0;
-  std::vector<Twin> values_, states_, updates_;  // updates beside states
+  std::vector<Twin> values_, states_, updates_;             // updates beside states
   std::map<std::pair<std::uint32_t, int>, Value> carried_;  // by value and distance
 };
 
