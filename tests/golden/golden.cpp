@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include "hocket/base/error.h"
@@ -23,44 +22,13 @@
 #include "support/broken_passes.h"
 #include "support/difference.h"
 #include "support/digests.h"
+#include "support/golden_files.h"
 #include "support/loop_passes.h"
 #include "support/random_program.h"
 #include "support/run_loop.h"
 
 namespace hocket::testing {
 namespace {
-
-namespace fs = std::filesystem;
-
-struct Golden {
-  std::string head;  // the comment lines
-  std::string passes = "none";
-  bool remarks = false;
-  bool phases = false;  // show them instead of the body
-  std::string input;
-  std::string expected;
-};
-
-Golden read_golden(const std::string& path) {
-  std::string text = read_file(path);
-  Golden golden;
-  std::size_t at = 0;
-  while (at < text.size() && text[at] == '#') {
-    std::size_t end = text.find('\n', at) + 1;
-    std::string_view line(text.data() + at, end - at);
-    constexpr std::string_view key = "# passes:";
-    if (line.starts_with(key)) golden.passes = trim(line.substr(key.size()));
-    golden.remarks = golden.remarks || trim(line) == "# remarks";
-    golden.phases = golden.phases || trim(line) == "# show: phases";
-    golden.head += line;
-    at = end;
-  }
-  std::size_t split = text.find("\n===\n", at);
-  if (split == text.npos) split = text.size() - 1;
-  golden.input = text.substr(at, split + 1 - at);
-  if (split + 5 <= text.size()) golden.expected = text.substr(split + 5);
-  return golden;
-}
 
 PassTable table() {
   PassTable table = standard_passes();
@@ -92,19 +60,6 @@ Outcome run(const Golden& golden) {
   }
 }
 
-/// Programs without tables of constants and without large tensors.
-bool can_be_run(const Program& program) {
-  return std::ranges::all_of(program.graphs, [](const Graph& g) {
-    bool small = true;
-    for (NodeId n : g.nodes()) {
-      const Node& node = g[n];
-      small = small && !(node.op == &ops::constant && !node.attr<std::string>("ref").empty());
-      for (Value v : g.results(n)) small = small && g.type(v).elements() < 1 << 20;
-    }
-    return small;
-  });
-}
-
 /// Compiled and run on threads, with a drain in between.
 std::string on_threads(const Program& program, const std::string& passes) {
   return digest(program, {.passes = passes,
@@ -112,19 +67,6 @@ std::string on_threads(const Program& program, const std::string& passes) {
                           .comm = "in_process",
                           .iterations = 5,
                           .drain_after = {2}});
-}
-
-/// Programs that can be run as they are.
-bool is_plain(const Program& program) {
-  return std::ranges::all_of(program.graphs,
-                             [](const Graph& g) {
-                               bool plain = std::ranges::none_of(g.inputs(), [](const Input& in) {
-                                 return in.kind == StateKind::forwarded;
-                               });
-                               for (NodeId n : g.nodes()) plain = plain && g[n].delay == 0;
-                               return plain;
-                             }) &&
-         can_be_run(program);
 }
 
 class GoldenTest : public ::testing::Test {
@@ -160,14 +102,6 @@ class GoldenTest : public ::testing::Test {
  private:
   std::string path_;
 };
-
-std::vector<std::string> golden_files() {
-  std::vector<std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(HOCKET_GOLDEN_DIR))
-    if (entry.path().extension() == ".hkt") files.push_back(entry.path().string());
-  std::ranges::sort(files);
-  return files;
-}
 
 int update() {
   int changed = 0;
@@ -205,7 +139,7 @@ int main(int argc, char** argv) {
   using namespace hocket::testing;
   if (argc == 2 && std::string_view(argv[1]) == "--update") return update();
   for (const std::string& path : golden_files()) {
-    std::string name = fs::relative(path, HOCKET_GOLDEN_DIR).replace_extension().string();
+    std::string name = golden_name(path);
     ::testing::RegisterTest("golden", name.c_str(), nullptr, nullptr, path.c_str(), 1,
                             [path]() -> GoldenTest* { return new GoldenTest(path); });
   }
