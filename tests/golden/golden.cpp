@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include "hocket/base/error.h"
@@ -22,44 +21,14 @@
 #include "hocket/ops/ops.h"
 #include "support/broken_passes.h"
 #include "support/difference.h"
+#include "support/digests.h"
+#include "support/golden_files.h"
 #include "support/loop_passes.h"
 #include "support/random_program.h"
 #include "support/run_loop.h"
 
 namespace hocket::testing {
 namespace {
-
-namespace fs = std::filesystem;
-
-struct Golden {
-  std::string head;  // the comment lines
-  std::string passes = "none";
-  bool remarks = false;
-  bool phases = false;  // show them instead of the body
-  std::string input;
-  std::string expected;
-};
-
-Golden read_golden(const std::string& path) {
-  std::string text = read_file(path);
-  Golden golden;
-  std::size_t at = 0;
-  while (at < text.size() && text[at] == '#') {
-    std::size_t end = text.find('\n', at) + 1;
-    std::string_view line(text.data() + at, end - at);
-    constexpr std::string_view key = "# passes:";
-    if (line.starts_with(key)) golden.passes = trim(line.substr(key.size()));
-    golden.remarks = golden.remarks || trim(line) == "# remarks";
-    golden.phases = golden.phases || trim(line) == "# show: phases";
-    golden.head += line;
-    at = end;
-  }
-  std::size_t split = text.find("\n===\n", at);
-  if (split == text.npos) split = text.size() - 1;
-  golden.input = text.substr(at, split + 1 - at);
-  if (split + 5 <= text.size()) golden.expected = text.substr(split + 5);
-  return golden;
-}
 
 PassTable table() {
   PassTable table = standard_passes();
@@ -91,19 +60,13 @@ Outcome run(const Golden& golden) {
   }
 }
 
-/// Programs that can be run as they are.
-bool is_plain(const Program& program) {
-  return std::ranges::all_of(program.graphs, [](const Graph& g) {
-    bool plain = std::ranges::none_of(
-        g.inputs(), [](const Input& in) { return in.kind == StateKind::forwarded; });
-    for (NodeId n : g.nodes()) {
-      const Node& node = g[n];
-      plain = plain && node.delay == 0 &&
-              !(node.op == &ops::constant && !node.attr<std::string>("ref").empty());
-      for (Value v : g.results(n)) plain = plain && g.type(v).elements() < 1 << 20;
-    }
-    return plain;
-  });
+/// Compiled and run on threads, with a drain in between.
+std::string on_threads(const Program& program, const std::string& passes) {
+  return digest(program, {.passes = passes,
+                          .table = table(),
+                          .comm = "in_process",
+                          .iterations = 5,
+                          .drain_after = {2}});
 }
 
 class GoldenTest : public ::testing::Test {
@@ -122,6 +85,11 @@ class GoldenTest : public ::testing::Test {
       EXPECT_EQ(to_text(after), actual);
     }
     Program before = parse(golden.input, ops::all());
+    if (can_be_run(before)) {
+      std::string wanted = digest(before, {.iterations = 5});
+      EXPECT_FALSE(wanted.starts_with("error")) << wanted;
+      EXPECT_EQ(on_threads(before, golden.passes), wanted);
+    }
     if (!is_plain(before)) return;
     Random random(1);
     if (is_plain(after)) {
@@ -134,14 +102,6 @@ class GoldenTest : public ::testing::Test {
  private:
   std::string path_;
 };
-
-std::vector<std::string> golden_files() {
-  std::vector<std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(HOCKET_GOLDEN_DIR))
-    if (entry.path().extension() == ".hkt") files.push_back(entry.path().string());
-  std::ranges::sort(files);
-  return files;
-}
 
 int update() {
   int changed = 0;
@@ -179,7 +139,7 @@ int main(int argc, char** argv) {
   using namespace hocket::testing;
   if (argc == 2 && std::string_view(argv[1]) == "--update") return update();
   for (const std::string& path : golden_files()) {
-    std::string name = fs::relative(path, HOCKET_GOLDEN_DIR).replace_extension().string();
+    std::string name = golden_name(path);
     ::testing::RegisterTest("golden", name.c_str(), nullptr, nullptr, path.c_str(), 1,
                             [path]() -> GoldenTest* { return new GoldenTest(path); });
   }

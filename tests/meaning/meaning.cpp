@@ -1,6 +1,7 @@
-// Passes keep the meaning of programs: random programs are interpreted before and after each pass,
-// on one, two and four ranks, and every bit of every output and state must be equal. A pass that
-// fails half-way leaves no trace. `meaning --graphs N --seed S` runs more of them.
+// Passes keep the meaning of programs: random programs and those of golden files are interpreted
+// before and after each pass, on one, two and four ranks, and every bit of every output and state
+// must be equal. A pass that fails half-way leaves no trace. `meaning --graphs N --seed S` runs
+// more of them.
 
 #include <fmt/core.h>
 
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "hocket/base/error.h"
 #include "hocket/driver/compile.h"
@@ -22,7 +24,9 @@
 #include "hocket/passes/collectives/sink_waits.h"
 #include "hocket/passes/optimizer/shard_optimizer.h"
 #include "support/difference.h"
+#include "support/golden_files.h"
 #include "support/pass_choices.h"
+#include "support/random_classes.h"
 #include "support/random_program.h"
 #include "support/random_step.h"
 #include "support/run_loop.h"
@@ -34,17 +38,18 @@ int failures = 0;
 int rotations = 0;                   // programs that have got delays
 std::map<std::string, int> changes;  // graphs that a pass has changed, by its name
 
-void report(std::uint64_t seed, std::string_view what, const std::string& detail,
+/// Of a random program its number, of a golden one its file.
+void report(const std::string& which, std::string_view what, const std::string& detail,
             const std::string& text) {
-  fmt::print("FAILED: graph {}: {}: {}\n{}\n", seed, what, detail, text);
+  fmt::print("FAILED: graph {}: {}: {}\n{}\n", which, what, detail, text);
   ++failures;
 }
 
 /// print and parse are inverses.
-void check_round_trip(std::uint64_t seed, const Program& program) {
+void check_round_trip(const std::string& which, const Program& program) {
   std::string text = to_text(program);
   Program again = parse(text, ops::all());
-  if (!(again == program) || to_text(again) != text) report(seed, "round trip", "differs", text);
+  if (!(again == program) || to_text(again) != text) report(which, "round trip", "differs", text);
 }
 
 /// How many effects of each kind a program has: passes keep them all.
@@ -126,7 +131,7 @@ int iterations_of(const Program& program) {
   return 1;
 }
 
-void check_passes(std::uint64_t seed, Random& random, const Program& program) {
+void check_passes(const std::string& which, Random& random, const Program& program) {
   PassTable table = standard_passes();
   auto inputs = random_inputs(random, program);
   int iterations = iterations_of(program);
@@ -138,15 +143,15 @@ void check_passes(std::uint64_t seed, Random& random, const Program& program) {
         if (r.changed) ++changes[r.pass];
       for (const Graph& g : changed.graphs) g.check_consistency();
       if (effects(changed) != effects(program))
-        report(seed, name, "an effect is gone", to_text(program));
+        report(which, name, "an effect is gone", to_text(program));
       bool rotated = std::ranges::any_of(changed.graphs, is_rotated);
       rotations += rotated;
       auto d = rotated ? rotated_difference(random, program, changed)
                        : difference(program, changed, inputs, iterations);
       if (!d.empty() && bits_of(table, list) == Bits::same)
-        report(seed, name, d, to_text(program) + "=== after\n" + to_text(changed));
+        report(which, name, d, to_text(program) + "=== after\n" + to_text(changed));
     } catch (const std::exception& e) {
-      report(seed, name, e.what(), to_text(program));
+      report(which, name, e.what(), to_text(program));
     }
   }
 }
@@ -217,7 +222,7 @@ void vandalise(Graph& g, Random& random) {
 }
 
 /// A pass that throws half-way, and one that goes wrong, leave the program as it was.
-void check_undo(std::uint64_t seed, Random& random, const Program& program) {
+void check_undo(const std::string& which, Random& random, const Program& program) {
   Program changed = program;
   std::string before = to_text(changed);
   for (Graph& g : changed.graphs) {
@@ -230,7 +235,7 @@ void check_undo(std::uint64_t seed, Random& random, const Program& program) {
     g.check_consistency();
   }
   if (to_text(changed) != before || !(changed == program))
-    report(seed, "undo", "differs", before + "=== after\n" + to_text(changed));
+    report(which, "undo", "differs", before + "=== after\n" + to_text(changed));
   // The same through the runner, and the passes still work afterwards.
   PassTable table = standard_passes();
   table.add(make_pass({.name = "vandal", .doc = "throws half-way"}, [&](Graph& g) {
@@ -242,18 +247,18 @@ void check_undo(std::uint64_t seed, Random& random, const Program& program) {
   }));
   try {
     run_pass(changed, table, {"vandal", {}});
-    report(seed, "undo", "the runner swallowed an error", before);
+    report(which, "undo", "the runner swallowed an error", before);
   } catch (const Error& e) {
     if (std::string_view(e.what()) != "pass 'vandal': half way")
-      report(seed, "undo", e.what(), before);
+      report(which, "undo", e.what(), before);
   }
   if (to_text(changed) != before)
-    report(seed, "undo through the runner", "differs", before + "=== after\n" + to_text(changed));
+    report(which, "undo through the runner", "differs", before + "=== after\n" + to_text(changed));
   Program fresh = program;
   auto calls = table.parse("default");
   run_passes(changed, table, calls);
   run_passes(fresh, table, calls);
-  if (to_text(changed) != to_text(fresh)) report(seed, "passes after undo", "differ", before);
+  if (to_text(changed) != to_text(fresh)) report(which, "passes after undo", "differ", before);
 }
 
 // ---- passes that are wrong
@@ -373,14 +378,42 @@ std::vector<Pass> broken_passes() {
   return list;
 }
 
+void check_program(const std::string& which, Random& random, const Program& program) {
+  check_round_trip(which, program);
+  check_passes(which, random, program);
+  check_undo(which, random, program);
+}
+
+/// The program of a golden file, if it can be run as it is.
+std::optional<Program> golden_program(const std::string& path) {
+  try {
+    Program program = parse(read_golden(path).input, ops::all(), find_loop_violation);
+    if (is_plain(program)) return program;
+  } catch (const Error&) {  // a file that shows an error
+  }
+  return std::nullopt;
+}
+
+/// Where a pass has something to do, some golden file shows it.
+void check_golden_programs() {
+  int count = 0;
+  for (const std::string& path : golden_files()) {
+    std::optional<Program> program = golden_program(path);
+    if (!program) continue;
+    Random random(1);
+    check_program(golden_name(path), random, *program);
+    ++count;
+  }
+  fmt::print("{} golden programs\n", count);
+}
+
 /// One, two and four ranks in turn; every fourth program is a training step, and every fifth of the
 /// others with several ranks a pipeline.
 Program program_at(Random& random, std::uint64_t i) {
   int ranks = 1 << (i % 3);
   if (i % 4 == 3) return random_step(random, ranks);
-  return random_program(
-      random,
-      {.ranks = ranks, .nodes = 5 + static_cast<int>(i % 60), .stages = ranks > 1 && i % 5 == 0});
+  if (ranks > 1 && i % 5 == 0) return random_stages(random);
+  return random_program(random, {.ranks = ranks, .nodes = 5 + static_cast<int>(i % 60)});
 }
 
 void check_broken_passes(std::uint64_t seed) {
@@ -401,7 +434,7 @@ void check_broken_passes(std::uint64_t seed) {
       }
     }
     if (caught_at == 0)
-      report(0, pass.name, "was not caught within 200 graphs", "");
+      report("-", pass.name, "was not caught within 200 graphs", "");
     else
       fmt::print("broken pass {:<22}caught at graph {}\n", pass.name, caught_at);
   }
@@ -418,9 +451,7 @@ int run(std::uint64_t graphs, std::uint64_t seed) {
       for (NodeId n : g.nodes()) here[g[n].op->name] = true;
       for (const auto& entry : here) ++occurred[entry.first];
     }
-    check_round_trip(i, program);
-    check_passes(i, random, program);
-    check_undo(i, random, program);
+    check_program(std::to_string(i), random, program);
   }
   int rarest = static_cast<int>(graphs);
   for (const Op* op : ops::all()) {
@@ -443,6 +474,7 @@ int run(std::uint64_t graphs, std::uint64_t seed) {
     fmt::print("FAILED: no program was rotated\n");
     ++failures;
   }
+  check_golden_programs();
   check_broken_passes(seed);
   fmt::print("{} graphs, {} failures\n", graphs, failures);
   return failures == 0 ? 0 : 1;

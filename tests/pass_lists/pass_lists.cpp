@@ -26,46 +26,6 @@ struct Options {
 constexpr std::int64_t iterations = 2;  // the second reads what the first has left
 constexpr std::size_t most_passes = 8;
 
-bool among(const std::vector<std::string>& list, const std::string& name) {
-  return std::ranges::find(list, name) != list.end();
-}
-
-/// Whether the table lets the pass come behind these.
-bool allowed(const PassTable& table, const Pass& pass, const std::vector<std::string>& applied) {
-  if (pass.bits != Bits::same || (pass.once && among(applied, pass.name))) return false;
-  return std::ranges::all_of(pass.needs, [&](const auto& need) { return among(applied, need); }) &&
-         std::ranges::none_of(applied, [&](const std::string& name) {
-           return among(table.find(name).after, pass.name);
-         });
-}
-
-PassCall random_call(Random& random, const Pass& pass) {
-  PassCall call{pass.name, {}};
-  for (const OptionRow& option : pass.options) {
-    std::vector<std::string> values = values_to_try(option);
-    if (!values.empty() && below(random, 2) == 0)
-      call.options.emplace_back(option.name, values[below(random, values.size())]);
-    if (pass.bits_with(call.options) == Bits::changes) call.options.pop_back();
-  }
-  return call;
-}
-
-std::vector<PassCall> random_list(Random& random, const PassTable& table) {
-  std::vector<PassCall> list;
-  std::vector<std::string> applied;
-  std::size_t length = 1 + below(random, most_passes);
-  while (list.size() < length) {
-    std::vector<const Pass*> open;
-    for (const Pass& pass : table.passes())
-      if (allowed(table, pass, applied)) open.push_back(&pass);
-    if (open.empty()) break;
-    const Pass& pass = *open[below(random, open.size())];
-    list.push_back(random_call(random, pass));
-    applied.push_back(pass.name);
-  }
-  return list;
-}
-
 RunReport run_with(const Step& step, const std::string& passes) {
   RunOptions options;
   options.compile.passes = passes;
@@ -83,7 +43,7 @@ int run_source(const std::string& source, const PassTable& table, const Options&
     std::string key = fmt::format("{} {} {}", source_name(source), options.seed, i);
     std::seed_seq seed(key.begin(), key.end());
     Random random(seed);
-    std::string passes = to_text(random_list(random, table));
+    std::string passes = to_text(random_list(random, table, most_passes));
     std::string fault;
     try {
       RunReport report = run_with(step, passes);

@@ -95,7 +95,7 @@ void GraphMaker::node() {
   static const std::vector<void (GraphMaker::*)()> makers = {
       &GraphMaker::elementwise,    &GraphMaker::elementwise,   &GraphMaker::elementwise,
       &GraphMaker::elementwise,    &GraphMaker::elementwise,   &GraphMaker::elementwise,
-      &GraphMaker::compare,        &GraphMaker::select,        &GraphMaker::cast,
+      &GraphMaker::elementwise,    &GraphMaker::elementwise,   &GraphMaker::cast,
       &GraphMaker::reshape,        &GraphMaker::reshape,       &GraphMaker::permute,
       &GraphMaker::broadcast,      &GraphMaker::reduction,     &GraphMaker::reduction,
       &GraphMaker::reduction,      &GraphMaker::matmul,        &GraphMaker::constant,
@@ -105,12 +105,16 @@ void GraphMaker::node() {
       &GraphMaker::indexing,       &GraphMaker::normalisation, &GraphMaker::normalisation,
       &GraphMaker::loss,           &GraphMaker::draw,          &GraphMaker::optimizer,
   };
-  static const std::vector<void (GraphMaker::*)()> outer = {
+  static const std::vector<void (GraphMaker::*)()> outer = {&GraphMaker::after, &GraphMaker::call,
+                                                            &GraphMaker::call};
+  static const std::vector<void (GraphMaker::*)()> speaking = {
       &GraphMaker::collective, &GraphMaker::collective, &GraphMaker::collective,
-      &GraphMaker::gradients,  &GraphMaker::chain,      &GraphMaker::after,
-      &GraphMaker::call,       &GraphMaker::call,       &GraphMaker::barrier};
-  std::size_t pick = below(random_, makers.size() + (region_ ? 0 : outer.size()));
-  (this->*(pick < makers.size() ? makers[pick] : outer[pick - makers.size()]))();
+      &GraphMaker::gradients,  &GraphMaker::chain,      &GraphMaker::barrier};
+  std::size_t inner = makers.size(), around = inner + (region_ ? 0 : outer.size());
+  std::size_t pick = below(random_, around + (region_ || !groups_.own ? 0 : speaking.size()));
+  (this->*(pick < inner    ? makers[pick]
+           : pick < around ? outer[pick - inner]
+                           : speaking[pick - around]))();
 }
 
 void GraphMaker::outputs() {
@@ -171,13 +175,6 @@ Value GraphMaker::some(const std::function<bool(const Type&)>& like) {
     if (like(graph_.type(v))) return v;
   }
   return {};
-}
-
-Value GraphMaker::partner(Value a) {
-  const Type& t = graph_.type(a);
-  return some([&](const Type& u) {
-    return u.dtype == t.dtype && (u.shape == t.shape || u.shape.empty() || t.shape.empty());
-  });
 }
 
 Value GraphMaker::iota(DType dtype, const Shape& shape) {

@@ -15,24 +15,35 @@ namespace hocket::testing {
 double special_value(Random& random);
 Tensor random_tensor(Random& random, const Type& type, std::size_t integers_below);
 
+/// The groups that a graph's nodes may name, the widest first.
+struct Groups {
+  std::vector<std::string> names = {"world"};
+  /// Whether its ranks are alone in them, so that it may speak there without other graphs.
+  bool own = true;
+};
+
 class GraphMaker {
  public:
-  GraphMaker(Random& random, Graph& graph, bool region, std::string group = "world")
-      : random_(random), graph_(graph), region_(region), group_(std::move(group)) {}
+  GraphMaker(Random& random, Graph& graph, bool region, Groups groups = {})
+      : random_(random), graph_(graph), region_(region), groups_(std::move(groups)) {}
 
   void inputs();
   /// Some more state, of the types that there are.
   void loop_inputs();
   void node();
-  /// Something to be sent to the other stage; some of it comes out of a collective, and some of
+  /// Something to be sent to another graph; some of it comes out of a collective, and some of
   /// what is taken goes into one.
   Value offer();
+  /// May be waited for at once, or later.
   void send(Value v, std::int64_t to, std::int64_t channel);
   /// Only starts: `take` waits for what this returns.
   Value receive(std::int64_t from, const Type& type, std::int64_t channel);
   void take(Value pending);
-  /// A collective in which ranks with other graphs take part.
-  void meet(const Type& type, std::int64_t channel);
+  /// Starts a collective in which ranks with other graphs take part.
+  void meet(const Op& op, const std::vector<Named>& given, const std::vector<Type>& types);
+  void meet_at_barrier(const std::string& group, std::int64_t channel);
+  /// Waits for something that is in flight, if there is anything.
+  void wait();
   void outputs();
   /// Updates that depend on their state and on what the ranks have in common.
   void loop_updates();
@@ -54,7 +65,6 @@ class GraphMaker {
   Value some_input(const Type& type);
   /// Any value that the predicate likes, none when there is none.
   Value some(const std::function<bool(const Type&)>& like);
-  Value partner(Value a);
 
   // ---- values made to measure
 
@@ -82,9 +92,8 @@ class GraphMaker {
 
   // ---- numbers (graph_maker_math.cpp)
 
+  /// Any op that has a body, by what its record takes.
   void elementwise();
-  void compare();
-  void select();
   void cast();
   void reshape();
   void permute();
@@ -107,16 +116,13 @@ class GraphMaker {
 
   void rank_and_shard();
   Value summed(Value v);
-  /// One of the axes, or all ranks that the graph may speak to.
-  std::string some_group();
+  const std::string& some_group() { return groups_.names[below(random_, groups_.names.size())]; }
   void collective();
   /// Several all-reduces of one kind, called in another order than their operands are computed,
   /// with a division in front of some or behind; now and then of a value that another one brought.
   void gradients();
   /// Collectives of which each needs what the one before brought.
   void chain();
-  /// Waits for some results of a collective, at times for the same one again.
-  void wait();
   void wait_for_all();
   void after();
   void barrier();
@@ -124,7 +130,7 @@ class GraphMaker {
   Random& random_;
   Graph& graph_;
   bool region_;
-  std::string group_;
+  Groups groups_;
   std::vector<Value> values_;
   std::vector<Flight> flights_;
   int sums_ = 0;  // outputs that came out of `gradients`

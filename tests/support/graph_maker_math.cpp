@@ -1,71 +1,53 @@
 // Elementwise ops, movement of data, reductions, products, indexing.
 
 #include <algorithm>
+#include <map>
 
 #include "hocket/ops/ops.h"
 #include "support/graph_maker.h"
+#include "support/op_signatures.h"
 
 namespace hocket::testing {
 
+namespace {
+
+struct Takes {
+  const Op* op;
+  std::vector<DType> dtypes;
+};
+
+/// Every elementwise op with what it takes, by the dtype of its last operand.
+const std::map<DType, std::vector<Takes>>& elementwise_ops() {
+  static const auto table = [] {
+    std::map<DType, std::vector<Takes>> made;
+    for (const Op* op : ops::all())
+      for (const std::vector<DType>& dtypes : signatures(*op))
+        made[dtypes.back()].push_back({op, dtypes});
+    return made;
+  }();
+  return table;
+}
+
+}  // namespace
+
 void GraphMaker::elementwise() {
-  enum class Wants : std::uint8_t { numbers, floats, integers, bits };
-  static const std::vector<std::pair<const Op*, Wants>> list = {
-      {&ops::add, Wants::numbers},         {&ops::sub, Wants::numbers},
-      {&ops::mul, Wants::numbers},         {&ops::div, Wants::floats},
-      {&ops::floor_div, Wants::numbers},   {&ops::remainder, Wants::numbers},
-      {&ops::fma, Wants::floats},          {&ops::neg, Wants::numbers},
-      {&ops::abs, Wants::numbers},         {&ops::sign, Wants::numbers},
-      {&ops::maximum, Wants::numbers},     {&ops::minimum, Wants::numbers},
-      {&ops::clamp, Wants::numbers},       {&ops::floor, Wants::floats},
-      {&ops::ceil, Wants::floats},         {&ops::round, Wants::floats},
-      {&ops::trunc, Wants::floats},        {&ops::sqrt, Wants::floats},
-      {&ops::rsqrt, Wants::floats},        {&ops::exp, Wants::floats},
-      {&ops::expm1, Wants::floats},        {&ops::log, Wants::floats},
-      {&ops::log1p, Wants::floats},        {&ops::pow, Wants::floats},
-      {&ops::sin, Wants::floats},          {&ops::cos, Wants::floats},
-      {&ops::tan, Wants::floats},          {&ops::atan, Wants::floats},
-      {&ops::tanh, Wants::floats},         {&ops::erf, Wants::floats},
-      {&ops::bit_and, Wants::bits},        {&ops::bit_or, Wants::bits},
-      {&ops::bit_xor, Wants::bits},        {&ops::bit_not, Wants::bits},
-      {&ops::shift_left, Wants::integers}, {&ops::shift_right, Wants::integers},
-      {&ops::relu, Wants::numbers},        {&ops::sigmoid, Wants::floats},
-      {&ops::gelu, Wants::floats},         {&ops::gelu_tanh, Wants::floats},
-      {&ops::silu, Wants::floats},         {&ops::hardswish, Wants::floats},
-      {&ops::sigmoid_grad, Wants::floats}, {&ops::tanh_grad, Wants::floats},
-      {&ops::gelu_grad, Wants::floats},    {&ops::gelu_tanh_grad, Wants::floats},
-      {&ops::silu_grad, Wants::floats},    {&ops::hardswish_grad, Wants::floats},
-  };
-  auto [op, wants] = list[below(random_, list.size())];
-  Value a = some([wants = wants](const Type& t) {
-    if (wants == Wants::floats) return is_float(t.dtype);
-    if (wants == Wants::integers) return is_integer(t.dtype);
-    return wants == Wants::numbers ? t.dtype != DType::boolean : !is_float(t.dtype);
-  });
-  if (!a) return;
+  Value a = any();
+  Shape shape = graph_.type(a).shape;
+  const std::vector<Takes>& list = elementwise_ops().at(graph_.type(a).dtype);
+  const auto& [op, dtypes] = list[below(random_, list.size())];
   std::vector<Value> operands{a};
-  Value shaped = a;
-  while (operands.size() < op->operands.size()) {
-    Value next = chance(random_, 10) ? a : partner(shaped);
-    if (!graph_.type(next).shape.empty()) shaped = next;
+  while (operands.size() < dtypes.size()) {
+    DType dtype = dtypes[dtypes.size() - 1 - operands.size()];
+    Value next =
+        dtype == graph_.type(a).dtype && chance(random_, 10) ? a : some([&](const Type& t) {
+          return t.dtype == dtype && (t.shape == shape || t.shape.empty() || shape.empty());
+        });
+    if (!next) return;
+    if (shape.empty()) shape = graph_.type(next).shape;
     operands.push_back(next);
   }
+  std::ranges::reverse(operands);
   keep((*op)(graph_, operands, {}));
-}
-
-void GraphMaker::compare() {
-  static const std::vector<const Op*> list = {&ops::eq, &ops::ne, &ops::lt,
-                                              &ops::le, &ops::gt, &ops::ge};
-  Value a = any();
-  keep((*list[below(random_, list.size())])(graph_, a, partner(a)));
-}
-
-void GraphMaker::select() {
-  Value a = any(), b = partner(a);
-  Shape shape = graph_.type(a).shape.empty() ? graph_.type(b).shape : graph_.type(a).shape;
-  Value c = some([&](const Type& t) {
-    return t.dtype == DType::boolean && (t.shape == shape || t.shape.empty());
-  });
-  if (c) keep(ops::select(graph_, c, a, b));
 }
 
 void GraphMaker::cast() {

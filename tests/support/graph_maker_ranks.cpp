@@ -12,16 +12,17 @@
 namespace hocket::testing {
 
 Value GraphMaker::summed(Value v) {
-  return ops::wait(graph_, graph_.result(make(ops::all_reduce, {v}, {{"group", group_}})));
+  return ops::wait(graph_, graph_.result(make(ops::all_reduce, {v}, {{"group", some_group()}})));
 }
 
 Value GraphMaker::offer() {
-  return chance(random_, 50) ? any() : summed(floats(DType::f32, {dim_of(2), 2}));
+  return !groups_.own || chance(random_, 50) ? any() : summed(floats(DType::f32, {dim_of(2), 2}));
 }
 
 void GraphMaker::send(Value v, std::int64_t to, std::int64_t channel) {
   NodeId n = make(ops::send, {v}, {{"group", "pp"}, {"to", to}, {"channel", channel}});
-  keep(ops::wait(graph_, graph_.result(n)));
+  flights_.push_back({n, {false}});
+  if (chance(random_, 50)) wait();
 }
 
 Value GraphMaker::receive(std::int64_t from, const Type& type, std::int64_t channel) {
@@ -31,27 +32,30 @@ Value GraphMaker::receive(std::int64_t from, const Type& type, std::int64_t chan
 
 void GraphMaker::take(Value pending) {
   keep(ops::wait(graph_, pending));
-  if (graph_.type(values_.back()).dtype == DType::f32) keep(summed(values_.back()));
+  if (groups_.own && graph_.type(values_.back()).dtype == DType::f32) keep(summed(values_.back()));
 }
 
-void GraphMaker::meet(const Type& type, std::int64_t channel) {
-  NodeId n = make(ops::all_reduce, {of(type)}, {{"group", "world"}, {"channel", channel}});
-  keep(ops::wait(graph_, graph_.result(n)));
+void GraphMaker::meet(const Op& op, const std::vector<Named>& given,
+                      const std::vector<Type>& types) {
+  std::vector<Value> operands;
+  operands.reserve(types.size());
+  for (const Type& type : types) operands.push_back(of(type));
+  flights_.push_back({make(op, operands, given), std::vector<bool>(types.size())});
+}
+
+void GraphMaker::meet_at_barrier(const std::string& group, std::int64_t channel) {
+  make(ops::barrier, {}, {{"group", group}, {"channel", channel}});
 }
 
 void GraphMaker::rank_and_shard() {
   if (chance(random_, 30))
-    keep(ops::rank(graph_, std::initializer_list<Value>{}, {{"group", group_}}));
+    keep(ops::rank(graph_, std::initializer_list<Value>{}, {{"group", some_group()}}));
   else
-    keep(ops::shard(graph_, {any()}, {{"group", group_}}));
-}
-
-std::string GraphMaker::some_group() {
-  if (group_ != "world" || graph_.world().mesh().size() < 2 || chance(random_, 40)) return group_;
-  return graph_.world().mesh()[below(random_, 2)].name;
+    keep(ops::shard(graph_, {any()}, {{"group", some_group()}}));
 }
 
 void GraphMaker::collective() {
+  if (!groups_.own) return;
   if (!flights_.empty() && chance(random_, 50)) return wait();
   static const std::vector<const Op*> list = {&ops::all_reduce,     &ops::all_gather,
                                               &ops::reduce_scatter, &ops::reduce,
@@ -129,6 +133,7 @@ void GraphMaker::chain() {
 }
 
 void GraphMaker::wait() {
+  if (flights_.empty()) return;
   Flight& flight = flights_[below(random_, flights_.size())];
   std::vector<Value> arrived;
   for (std::uint32_t i = 0; i < flight.waited.size(); ++i)
@@ -155,8 +160,8 @@ void GraphMaker::after() {
 
 void GraphMaker::barrier() {
   if (chance(random_, 70)) return;
-  graph_.add(graph_,
-             {.op = &ops::barrier, .attributes = Attributes(ops::barrier, {{"group", group_}})});
+  graph_.add(graph_, {.op = &ops::barrier,
+                      .attributes = Attributes(ops::barrier, {{"group", some_group()}})});
 }
 
 }  // namespace hocket::testing

@@ -1,74 +1,48 @@
 #include "support/random_program.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "support/graph_maker.h"
 
 namespace hocket::testing {
 namespace {
 
-/// From one stage to the other.
-struct Transfer {
-  std::size_t from = 0;
-  Value value, arriving;
-  std::int64_t channel = 0;
-};
+std::vector<Axis> mesh_of(int ranks) {
+  if (ranks % 4 == 0) return {{"dp", ranks / 2}, {"tp", 2}};
+  return {{"dp", ranks}};
+}
 
-/// Two stages: what the first one computes goes to the second, and something comes back.
-Program random_pipeline(Random& random, const RandomProgram& options) {
-  auto world =
-      std::make_shared<const World>(std::vector<Axis>{{"pp", 2}, {"dp", options.ranks / 2}});
-  Program program;
-  program.world = world;
-  std::vector<GraphMaker> makers;
-  for (const char* name : {"first", "second"}) program.graphs.emplace_back(name, world);
-  for (std::size_t i = 0; i < 2; ++i) {
-    std::vector<int> mine;
-    for (int r = 0; r < options.ranks / 2; ++r)
-      mine.push_back(static_cast<int>(i) * options.ranks / 2 + r);
-    program.graphs[i].set_ranks(mine);
-    makers.emplace_back(random, program.graphs[i], false, "dp");
-    makers[i].inputs();
-  }
-  // Some are ready to receive before the transfer in front of it is made.
-  std::vector<Transfer> transfers(1 + below(random, 3));
-  for (std::size_t t = 0; t < transfers.size(); ++t) {
-    auto plan = [&](std::size_t at) {
-      Transfer& transfer = transfers[at];
-      if (transfer.arriving) return;
-      std::size_t from = below(random, 2);
-      transfer = {from, makers[from].offer(), {}, 1000 * (1 + static_cast<std::int64_t>(at))};
-      transfer.arriving =
-          makers[1 - from].receive(static_cast<std::int64_t>(from),
-                                   program.graphs[from].type(transfer.value), transfer.channel);
-    };
-    if (t + 1 < transfers.size() && chance(random, 50)) {
-      plan(t);
-      plan(t + 1);
-    }
-    for (GraphMaker& m : makers)
-      for (int i = 0; i < options.nodes / 8; ++i) m.node();
-    plan(t);
-    const Transfer& now = transfers[t];
-    makers[now.from].send(now.value, static_cast<std::int64_t>(1 - now.from), now.channel);
-    makers[1 - now.from].take(now.arriving);
-    if (chance(random, 50))
-      for (GraphMaker& m : makers) m.meet({DType::f32, false, {2}}, 500 + now.channel);
-  }
-  for (GraphMaker& m : makers) m.outputs();
-  return program;
+/// Ranks in sets of equal size, in any order.
+ListedGroup random_group(Random& random, int ranks) {
+  std::vector<int> all(static_cast<std::size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  std::ranges::shuffle(all, random);
+  int size = ranks % 2 == 0 && chance(random, 70) ? 2 : ranks;
+  ListedGroup group{"mix", {}};
+  for (auto from = all.begin(); from != all.end(); from += size)
+    group.sets.emplace_back(from, from + size);
+  return group;
+}
+
+/// All ranks of a graph that runs on all.
+Groups groups_of(const World& world) {
+  Groups groups;
+  if (world.mesh().size() > 1)
+    for (const Axis& axis : world.mesh()) groups.names.push_back(axis.name);
+  for (const ListedGroup& group : world.groups()) groups.names.push_back(group.name);
+  return groups;
 }
 
 }  // namespace
 
 Program random_program(Random& random, const RandomProgram& options) {
-  if (options.stages) return random_pipeline(random, options);
-  auto world =
-      options.ranks == 1
-          ? std::make_shared<const World>()
-          : std::make_shared<const World>(
-                options.ranks % 4 == 0 ? std::vector<Axis>{{"dp", options.ranks / 2}, {"tp", 2}}
-                                       : std::vector<Axis>{{"dp", options.ranks}});
+  auto world = std::make_shared<World>();
+  if (options.ranks > 1) *world = World(mesh_of(options.ranks));
+  if (options.ranks > 1 && chance(random, 30))
+    world->add_group(random_group(random, options.ranks));
   Graph g("step", world);
-  GraphMaker maker(random, g, false);
+  GraphMaker maker(random, g, false, groups_of(*world));
   maker.inputs();
   if (options.loop) maker.loop_inputs();
   while (g.size() < static_cast<std::size_t>(options.nodes)) maker.node();

@@ -10,9 +10,8 @@
 namespace hocket::testing {
 
 struct RandomProgram {
-  int ranks = 2;
+  int ranks = 2;  ///< on a mesh of one or two axes, at times with a listed group that cuts across
   int nodes = 40;
-  bool stages = false;  ///< two classes of ranks that send to each other; needs 2 ranks or 4
   /// Much state, of few types, whose updates depend on collectives, share a value, trade places or
   /// take over an input.
   bool loop = false;

@@ -5,39 +5,30 @@
 #include <algorithm>
 
 #include "hocket/ops/ops.h"
+#include "support/step_parts.h"
 
 namespace hocket::testing {
 namespace {
 
-/// How some of the parameters are updated.
-struct Setting {
-  const Op* op = nullptr;
-  Attributes attributes = {};
-  Value lr;
-  std::vector<Value> scale = {}, skip = {};
-  std::size_t lists = 0;  ///< of state beside the parameters
-  bool counts = false;    ///< steps
-};
-
 class StepMaker {
  public:
-  StepMaker(Random& random, Graph& g, int ranks) : random_(random), graph_(g), ranks_(ranks) {}
+  StepMaker(Random& random, Graph& g, int ranks)
+      : random_(random), graph_(g), parts_(random, g), ranks_(ranks) {}
 
   void make() {
     std::size_t count = 2 + below(random_, 7);
     for (std::size_t i = 0; i < count; ++i) {
-      parameters_.push_back(state(shape(), "p", StateKind::parameter));
-      gradients_.push_back(
-          graph_.add_input(graph_.type(parameters_[i]), "x", {.names = {fmt::format("x.{}", i)}}));
+      parameters_.push_back(parts_.state(shape(), "p", StateKind::parameter));
+      gradients_.push_back(parts_.fed(graph_.type(parameters_[i])));
     }
     for (std::size_t i = 0; i < count; ++i)
       if (chance(random_, 60)) gradients_[i] = ops::mul(graph_, gradients_[i], parameters_[i]);
     reduce();
     if (chance(random_, 10)) clip();
-    std::vector<Setting> settings{setting()};
+    std::vector<OptimizerSetting> settings{parts_.setting()};
     if (chance(random_, 60)) {
-      settings.push_back(chance(random_, 50) ? settings[0] : setting());
-      settings[1].lr = number(DType::f32, 0.125);
+      settings.push_back(chance(random_, 50) ? settings[0] : parts_.setting());
+      settings[1].lr = parts_.number(DType::f32, 0.125);
     }
     std::vector<std::size_t> order(count);
     for (std::size_t i = 0; i < count; ++i) order[i] = i;
@@ -57,24 +48,9 @@ class StepMaker {
     return {DType::f32, false, {static_cast<std::int64_t>(1 + below(random_, 2))}};
   }
 
-  Value state(const Type& type, const char* name, StateKind kind) {
-    return graph_.add_input(type, name,
-                            {.names = {fmt::format("{}.{}", name, graph_.inputs().size())},
-                             .state = true,
-                             .kind = kind});
-  }
-
-  Value number(DType dtype, double value) {
-    Type types[] = {{dtype, false, {}}};
-    return graph_.result(
-        graph_.add(graph_, {.op = &ops::full,
-                            .attributes = Attributes(ops::full, {{"value", value}}),
-                            .types = types}));
-  }
-
   /// Gradients that neighbour each other in buckets, with what stands behind a wait.
   void reduce() {
-    Value ranks = number(DType::f32, ranks_);
+    Value ranks = parts_.number(DType::f32, ranks_);
     for (std::size_t from = 0; from < gradients_.size();) {
       std::size_t size = std::min(1 + below(random_, 3), gradients_.size() - from);
       auto bucket = std::span(gradients_).subspan(from, size);
@@ -95,14 +71,8 @@ class StepMaker {
       }
       for (Value& v : bucket) v = behind_wait(v, ranks);
       if (chance(random_, 15))  // a norm
-        read_.push_back(ops::sum(graph_, {bucket[0]}, {{"dims", all_dims(bucket[0])}}));
+        read_.push_back(parts_.total(bucket[0]));
     }
-  }
-
-  Ints all_dims(Value v) const {
-    Ints dims;
-    for (std::size_t i = 0; i < graph_.type(v).shape.size(); ++i) dims.push_back(std::ssize(dims));
-    return dims;
   }
 
   Value behind_wait(Value v, Value ranks) {
@@ -123,94 +93,22 @@ class StepMaker {
     }
   }
 
-  Setting setting() {
-    Setting s{.lr = number(DType::f32, chance(random_, 50) ? 0.5 : 0.25)};
-    if (chance(random_, 25)) {  // in single ops
-      s.lists = below(random_, 2);
-      return s;
+  void update(const OptimizerSetting& s, std::span<const std::size_t> which) {
+    std::vector<Value> parameters, gradients;
+    for (std::size_t i : which) {
+      parameters.push_back(parameters_[i]);
+      gradients.push_back(gradients_[i]);
     }
-    if (chance(random_, 30)) s.scale = {number(DType::f32, 4)};
-    if (chance(random_, 30)) s.skip = {number(DType::f32, chance(random_, 50) ? 1 : 0)};
-    double decay = chance(random_, 50) ? 0.25 : 0.0;
-    if (chance(random_, 40)) {
-      s.op = &ops::sgd;
-      s.lists = below(random_, 2);
-      double momentum = s.lists != 0 ? 0.5 : 0.0;
-      s.attributes = Attributes(ops::sgd, {{"momentum", momentum}, {"weight_decay", decay}});
-    } else {
-      s.op = chance(random_, 50) ? &ops::adam : &ops::adamw;
-      s.lists = 2 + below(random_, 2);
-      s.counts = true;
-      s.attributes = Attributes(*s.op, {{"weight_decay", decay}});
-    }
-    return s;
-  }
-
-  /// The optimizer in single ops, with decay and momentum.
-  void update_by_hand(const Setting& s, std::size_t i) {
-    Value old = parameters_[i], step = gradients_[i], half = number(DType::f32, 0.5);
-    if (s.lists > 0) {
-      Value m = state(graph_.type(old), "m", StateKind::optimizer);
-      step = ops::add(graph_, ops::mul(graph_, m, half), step);
-      graph_.set_next(m, step);
-    }
-    if (chance(random_, 50)) old = ops::mul(graph_, old, half);
-    graph_.set_next(parameters_[i], ops::sub(graph_, old, ops::mul(graph_, step, s.lr)));
-    look_at(graph_.next(parameters_[i]));
-  }
-
-  void update(const Setting& s, std::span<const std::size_t> which) {
-    if (s.op == nullptr) {
-      for (std::size_t i : which) update_by_hand(s, i);
-      return;
-    }
-    auto n = static_cast<std::uint32_t>(which.size());
-    std::vector<Value> operands, states;
-    for (std::size_t i : which) states.push_back(parameters_[i]);
-    operands = states;
-    for (std::size_t i : which) operands.push_back(gradients_[i]);
-    for (std::size_t l = 0; l < s.lists; ++l)
-      for (std::size_t i : which)
-        states.push_back(state(graph_.type(parameters_[i]), "m", StateKind::optimizer));
-    operands.insert(operands.end(), states.begin() + n, states.end());
-    for (std::uint32_t i = 0; s.counts && i < n; ++i) operands.push_back(step());
-    operands.push_back(s.lr);
-    operands.insert(operands.end(), s.scale.begin(), s.scale.end());
-    operands.insert(operands.end(), s.skip.begin(), s.skip.end());
-    std::vector<std::uint32_t> sizes{n, n};
-    for (std::size_t l = 0; l < (s.counts ? 3U : 1U); ++l) sizes.push_back(l < s.lists ? n : 0);
-    if (s.counts) sizes.push_back(n);
-    sizes.push_back(1);
-    for (const auto& list : {s.scale, s.skip})
-      sizes.push_back(static_cast<std::uint32_t>(list.size()));
-    NodeId node =
-        graph_.add(graph_, {.op = s.op,
-                            .inputs = operands,
-                            .attributes = s.attributes.with_list_sizes(std::move(sizes))});
-    for (std::uint32_t i = 0; i < states.size(); ++i)
-      graph_.set_next(states[i], graph_.result(node, i));
-    look_at(graph_.result(node));
+    look_at(parts_.update(s, parameters, gradients));
   }
 
   /// A norm over several gradients, which clips all of them.
   void clip() {
-    Value norm = number(DType::f32, 1);
+    Value norm = parts_.number(DType::f32, 1);
     for (Value v : gradients_)
-      if (chance(random_, 70))
-        norm = ops::add(graph_, norm,
-                        ops::sum(graph_, {ops::mul(graph_, v, v)}, {{"dims", all_dims(v)}}));
+      if (chance(random_, 70)) norm = ops::add(graph_, norm, parts_.total(ops::mul(graph_, v, v)));
     for (Value& v : gradients_) v = ops::div(graph_, v, norm);
     if (chance(random_, 20)) read_.push_back(norm);
-  }
-
-  /// A counter, one or two further than before; at times one for several parameters.
-  Value step() {
-    if (counted_ && chance(random_, 25)) return counted_;
-    Value count = state({DType::f32, false, {}}, "step", StateKind::optimizer);
-    Value next = ops::add(graph_, count, number(DType::f32, chance(random_, 80) ? 1 : 2));
-    graph_.set_next(count, next);
-    counted_ = next;
-    return next;
   }
 
   /// Somebody may read the new parameter at once, and an optimizer further down what he makes of
@@ -225,9 +123,9 @@ class StepMaker {
 
   Random& random_;
   Graph& graph_;
+  StepParts parts_;
   int ranks_;
   std::vector<Value> parameters_, gradients_, read_;
-  Value counted_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "hocket/ir/print.h"
 #include "hocket/ops/ops.h"
 #include "hocket/runtime/ranks.h"
+#include "support/random_classes.h"
 #include "support/random_program.h"
 
 namespace hocket {
@@ -49,8 +50,8 @@ TEST(Runtime, RandomProgramsGiveTheBitsOfTheInterpreter) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     testing::Random random(seed);
     testing::RandomProgram shape{.ranks = seed % 3 == 0 ? 4 : 2, .nodes = 60};
-    shape.stages = seed % 4 == 1;
-    Program program = testing::random_program(random, shape);
+    Program program =
+        seed % 4 == 1 ? testing::random_stages(random) : testing::random_program(random, shape);
     Inputs inputs = testing::random_inputs(random, program);
     RanksOptions options;
     if (seed % 5 == 0) options.link = comm::Link{1e9, 1e-6};
