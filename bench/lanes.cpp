@@ -33,7 +33,7 @@ void check_formula(Bars& bars) {
   double wanted = 0;
   for (const Bucket& b : report.buckets)  // all of them all-reduces
     wanted += link.latency +
-              link_bytes(comm::Kind::all_reduce, report.ranks, static_cast<double>(b.bytes)) /
+              link_bytes(CollectiveKind::all_reduce, report.ranks, static_cast<double>(b.bytes)) /
                   link.bandwidth;
   double ratio = report.times->communication / wanted;
   fmt::print("\ngpt2 on {}: step {}, compute {}, communication {}, exposed {}\n", link_text,

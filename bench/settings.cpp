@@ -37,7 +37,7 @@ Trial make_trial(const std::string& name, double part) {
       for (const Bucket& b : r.buckets) {
         auto bytes = static_cast<double>(b.bytes);
         trial.total_bytes += bytes;
-        on_link += link_bytes(comm::Kind::all_reduce, r.ranks, bytes);
+        on_link += link_bytes(CollectiveKind::all_reduce, r.ranks, bytes);
       }
       waits = latency * static_cast<double>(r.buckets.size());
     }

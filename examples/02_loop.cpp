@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "hocket/comm/in_process.h"
 #include "hocket/driver/compile.h"
 #include "hocket/ir/parse.h"
 #include "hocket/iter/phases_text.h"
@@ -35,7 +36,8 @@ Tensor four(float first) {
 
 /// Five iterations, with a look at the parameter after the third.
 std::vector<float> train(const Program& program) {
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());  // ranks are threads
+  Ranks ranks(program, transport);
   Loop loop(program, ranks, {{{"w", four(1)}}, {{"w", four(1)}}});
   std::vector<float> seen;
   for (int k = 0; k < 5; ++k) {

@@ -19,7 +19,9 @@ class InProcessGroup final : public ProcessGroup {
         group_(std::move(group)),
         index_(index),
         rank_(group_->ranks[static_cast<std::size_t>(index)]),
-        me_(*world_->ranks[static_cast<std::size_t>(rank_)]) {}
+        me_(*world_->ranks[static_cast<std::size_t>(rank_)]) {
+    ++world_->ends;
+  }
   ~InProcessGroup() override;
 
   int size() const override { return static_cast<int>(group_->ranks.size()); }
@@ -89,6 +91,7 @@ InProcessGroup::~InProcessGroup() {
   group_->gone[static_cast<std::size_t>(index_)].store(true);
   group_->some_gone.store(true);
   world_->ring(group_->lane, index_);
+  --world_->ends;
 }
 
 Lane& InProcessGroup::lane_of(const Call& call, int& seat) {
@@ -317,9 +320,8 @@ InProcess::InProcess(int ranks, InProcessOptions options) {
   if (ranks < 1) hocket::fail("in-process ranks: found {}, wanted at least 1", ranks);
   options.timed |= options.link.has_value();
   world_ = std::make_shared<World>(ranks, options);
+  for (int r = 0; r < ranks; ++r) hosted_.push_back(r);
 }
-
-int InProcess::ranks() const { return static_cast<int>(world_->ranks.size()); }
 
 std::unique_ptr<ProcessGroup> InProcess::group(int rank, const std::string& name,
                                                std::span<const int> members) {
@@ -331,16 +333,11 @@ std::unique_ptr<ProcessGroup> InProcess::group(int rank, const std::string& name
   if (!sane || found == list.end())
     hocket::fail("group {}: {} with rank {} in it, wanted different ranks below {}", quoted(name),
                  count_of(static_cast<std::int64_t>(list.size()), "rank"), rank, ranks());
+  if (world_->closed.load()) internal_fail("group {}: the transport is closed", quoted(name));
   auto index = static_cast<int>(found - list.begin());
   auto group = world_->group(name, list);
   group->gone[static_cast<std::size_t>(index)].store(false);
   return std::make_unique<InProcessGroup>(world_, std::move(group), index);
-}
-
-std::unique_ptr<ProcessGroup> InProcess::all(int rank) {
-  std::vector<int> list(world_->ranks.size());
-  for (std::size_t i = 0; i < list.size(); ++i) list[i] = static_cast<int>(i);
-  return group(rank, "world", list);
 }
 
 void InProcess::fail(int rank, const std::exception_ptr& cause) {
@@ -353,11 +350,17 @@ void InProcess::fail(int rank, const std::exception_ptr& cause) {
   }
 }
 
-std::optional<InProcess::Failure> InProcess::failure() const {
+std::optional<Transport::Failure> InProcess::failure() const {
   if (!world_->failed.load()) return std::nullopt;
   return Failure{world_->first_failed(), world_->failure()};
 }
 
 std::string InProcess::doing(int rank) const { return world_->doing(rank); }
+
+void InProcess::close() {
+  if (int ends = world_->ends.load(); ends > 0)
+    internal_fail("a transport is closed while {} of groups are in use", count_of(ends, "end"));
+  world_->closed.store(true);
+}
 
 }  // namespace hocket::comm

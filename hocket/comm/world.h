@@ -50,6 +50,8 @@ struct World {
   double patience;  // seconds before it does the share of another, where all is small
   std::vector<std::unique_ptr<Rank>> ranks;
   std::atomic<bool> failed{false};
+  std::atomic<int> ends{0};  // of groups, in use by ranks
+  std::atomic<bool> closed{false};
 
   std::shared_ptr<Group> group(const std::string& name, const std::vector<int>& of);
   void ring(const Lane& lane, int but) {

@@ -7,44 +7,20 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
-#include "hocket/codegen/library/library.h"
-#include "hocket/codegen/reference/interpret.h"
 #include "hocket/driver/digest.h"
+#include "hocket/driver/execution.h"
 #include "hocket/driver/random_inputs.h"
 #include "hocket/driver/shards.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/phases.h"
 #include "hocket/ops/work.h"
 #include "hocket/runtime/loop.h"
-#include "hocket/runtime/ranks.h"
 
 namespace hocket {
 namespace {
 
-constexpr double most_deadline = 86'400;  // a day: who waits longer hangs
-
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// Makes backends, one for each rank; nothing for the plain kernels.
-std::function<std::unique_ptr<Backend>()> backend_maker(const RunOptions& options) {
-  int threads = options.threads;
-  if (threads < 1 || threads > 1024) fail("--threads {}: wanted 1 to 1024", threads);
-  if (options.backend == "reference") return nullptr;
-  if (options.backend == "library") return [threads] { return std::make_unique<Library>(threads); };
-  std::vector<std::string_view> known{"reference", "library"};
-  fail("unknown backend '{}'{}", options.backend, nearest_hint(options.backend, known));
-}
-
-bool is_in_order(const RunOptions& options) {
-  if (options.comm == "in_process") return false;
-  std::vector<std::string_view> known{"in_process", "in_order"};
-  if (options.comm != "in_order")
-    fail("unknown transport '{}'{}", options.comm, nearest_hint(options.comm, known));
-  if (options.link || options.trace)
-    fail("--comm in_order: there is no time in it, so no --link and no --trace");
-  return true;
 }
 
 /// Copies of a program for one rank may be run side by side; any other has its own number.
@@ -76,58 +52,11 @@ void require_values(const Step& step) {
              in.state ? "its state" : "its inputs");
 }
 
-/// All ranks in one thread, in turn.
-class InOrder final : public Executor {
- public:
-  explicit InOrder(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {
-    options_.backend = backend_.get();
-  }
-
-  std::vector<RankResult> step(const Program& program,
-                               std::span<const std::vector<Tensor>> inputs) override {
-    if (program.world->ranks() > 1) return interpret(program, inputs, options_);
-    std::vector<RankResult> all;  // copies
-    for (const std::vector<Tensor>& mine : inputs)
-      all.push_back(std::move(interpret(program, std::span(&mine, 1), options_)[0]));
-    return all;
-  }
-
-  std::string numerics() const {
-    return backend_ ? backend_->numerics() : "reference: plain kernels";
-  }
-
- private:
-  std::unique_ptr<Backend> backend_;
-  InterpretOptions options_;
-};
-
-/// All ranks, in whatever way they run.
-struct Crew {
-  std::unique_ptr<Ranks> ranks;
-  std::unique_ptr<InOrder> in_order;
-
-  Crew(const Program& program, int count, const RunOptions& options) {
-    auto make = backend_maker(options);
-    if (!(options.deadline > 0 && options.deadline <= most_deadline))
-      fail("--deadline {}: wanted more than 0 and at most {} s", options.deadline, most_deadline);
-    if (is_in_order(options))
-      in_order = std::make_unique<InOrder>(make ? make() : nullptr);
-    else
-      ranks = std::make_unique<Ranks>(
-          program, RanksOptions{count, options.deadline, options.link, make, options.trace});
-  }
-
-  Executor& executor() {
-    return ranks ? static_cast<Executor&>(*ranks) : static_cast<Executor&>(*in_order);
-  }
-  std::string numerics() const { return ranks ? ranks->numerics() : in_order->numerics(); }
-};
-
 /// The values of the inputs that are state, or of the others, under their names.
 std::vector<Loop::Named> by_name(const Program& program, const InputTables& tables, bool state) {
   std::vector<Loop::Named> all(tables.size());
   for (std::size_t r = 0; r < tables.size(); ++r) {
-    const Graph& g = graph_of(program, r);
+    const Graph& g = program.graph_of(static_cast<int>(r));
     for (std::size_t i = 0; i < g.inputs().size(); ++i)
       if (g.inputs()[i].state == state && tables[r][i])
         all[r][g.name(g.inputs()[i].value)] = tables[r][i];
@@ -140,7 +69,7 @@ InputTables source_state(const Program& source, const Program& program,
                          const std::vector<Loop::Named>& state) {
   InputTables tables(state.size());
   for (std::size_t r = 0; r < state.size(); ++r) {
-    const Graph& g = graph_of(program, r);
+    const Graph& g = program.graph_of(static_cast<int>(r));
     for (const Input& in : g.inputs()) {
       auto found = state[r].find(g.name(in.value));
       tables[r].push_back(found == state[r].end() ? Tensor{} : found->second);
@@ -152,7 +81,7 @@ InputTables source_state(const Program& source, const Program& program,
 /// State by source name, each rank's behind the other's.
 std::string digest_state(const Program& source, const InputTables& state, Digest& digest) {
   for (std::size_t r = 0; r < state.size(); ++r) {
-    const Graph& g = graph_of(source, r);
+    const Graph& g = source.graph_of(static_cast<int>(r));
     std::map<std::string, const Tensor*> by_name;
     for (std::size_t i = 0; i < g.inputs().size(); ++i) {
       const Input& in = g.inputs()[i];
@@ -239,7 +168,7 @@ class Feed {
     if (!step_.recording.state.empty()) return step_.recording.state;
     InputTables none;
     while (none.size() < ranks_)
-      none.emplace_back(graph_of(step_.program, none.size()).inputs().size());
+      none.emplace_back(step_.program.graph_of(static_cast<int>(none.size())).inputs().size());
     return none;
   }
 
@@ -289,10 +218,10 @@ RunReport run(Step step, const RunOptions& options) {
   report.compile_seconds = now() - start;
   count(program, report);
 
-  Crew crew(program, report.ranks, options);
-  report.numerics = crew.numerics();
+  Execution execution(program, report.ranks, options);
+  report.numerics = execution.numerics();
   Feed feed(step, report.ranks, options.random_inputs);
-  Loop loop(program, crew.executor(),
+  Loop loop(program, execution.executor(),
             by_name(program, shard_state(step.program, program, feed.state()), true));
   auto state_now = [&] { return source_state(step.program, program, loop.state()); };
   OutputLog outputs(step.program, report.ranks, std::ssize(step.recording.expected));
@@ -305,7 +234,7 @@ RunReport run(Step step, const RunOptions& options) {
     double begin = now();
     std::vector<Loop::Produced> produced = loop.step(batch);
     // The first one warms up.
-    if (k > 0 || report.iterations == 1) seconds.add(now() - begin, crew.ranks.get());
+    if (k > 0 || report.iterations == 1) seconds.add(now() - begin, execution.ranks());
     outputs.add(std::move(produced));
     if (k + 1 == report.iterations) outputs.add(loop.finish());
     if (std::ranges::find(options.drain_after, k + 1) == options.drain_after.end()) continue;
@@ -314,15 +243,16 @@ RunReport run(Step step, const RunOptions& options) {
     report.drains.push_back({k + 1, digest_state(step.program, state_now(), digest)});
   }
   report.step_seconds = median(seconds.step);
-  if (crew.ranks)
+  if (execution.ranks())
     report.times = {median(seconds.compute), median(seconds.communication),
                     median(seconds.exposed)};
-  if (options.trace) report.trace = crew.ranks->trace();
+  if (options.trace) report.trace = execution.ranks()->trace();
   report.peak_bytes = loop.peak_bytes();
+  execution.close();
   bool rotated = loop_shape(program) != LoopShape{};
   for (std::size_t r = 0; r < static_cast<std::size_t>(report.ranks); ++r)
-    report.labels.push_back(
-        output_labels(graph_of(step.program, r), graph_of(program, r), rotated));
+    report.labels.push_back(output_labels(step.program.graph_of(static_cast<int>(r)),
+                                          program.graph_of(static_cast<int>(r)), rotated));
 
   Digest state;
   report.outcome = {outputs.take(), state_now()};

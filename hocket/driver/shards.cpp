@@ -13,10 +13,6 @@
 
 namespace hocket {
 
-const Graph& graph_of(const Program& program, std::size_t rank) {
-  return program.graph_of(program.world->ranks() == 1 ? 0 : static_cast<int>(rank));
-}
-
 Tensor piece_of(const Tensor& whole, const World& world, const std::string& group, std::size_t rank,
                 const Type& type) {
   auto members = world.members(group, static_cast<int>(rank));
@@ -33,10 +29,6 @@ Tensor piece_of(const Tensor& whole, const World& world, const std::string& grou
 }
 
 namespace {
-
-std::size_t number_of(const Graph& graph, const Program& program) {
-  return static_cast<std::size_t>(&graph - program.graphs.data());
-}
 
 /// For every input of a graph of `to`, the index of the one of that name in the graph of `from`
 /// with the same number; none where it has none.
@@ -125,8 +117,8 @@ void require_equal_start(const Program& source, const Program& program, const In
                          const Matches& matches) {
   EqualStarts starts(*program.world);
   for (std::size_t r = 0; r < tables.size(); ++r) {
-    const Graph& g = graph_of(program, r);
-    std::size_t number = number_of(g, program);
+    const Graph& g = program.graph_of(static_cast<int>(r));
+    std::size_t number = program.graph_index(static_cast<int>(r));
     for (std::size_t i = 0; i < g.inputs().size(); ++i) {
       auto at = matches.of(number)[i];
       if (!at || !tables[r][*at]) continue;
@@ -149,9 +141,9 @@ InputTables shard_state(const Program& source, const Program& program, const Inp
   if (program.world->ranks() > 1) require_equal_start(source, program, tables, matches);
   InputTables result;
   for (std::size_t r = 0; r < tables.size(); ++r) {
-    const Graph& g = graph_of(program, r);
-    const Graph& before = graph_of(source, r);
-    std::size_t number = number_of(g, program);
+    const Graph& g = program.graph_of(static_cast<int>(r));
+    const Graph& before = source.graph_of(static_cast<int>(r));
+    std::size_t number = program.graph_index(static_cast<int>(r));
     auto& row = result.emplace_back(g.inputs().size());
     for (std::size_t i = 0; i < row.size(); ++i) {
       auto at = matches.of(number)[i];
@@ -170,9 +162,9 @@ InputTables unshard_state(const Program& source, const Program& program,
   Matches matches(program, source);
   InputTables result;
   for (std::size_t r = 0; r < tables.size(); ++r) {
-    const Graph& g = graph_of(source, r);
-    const Graph& now = graph_of(program, r);
-    std::size_t number = number_of(g, source);
+    const Graph& g = source.graph_of(static_cast<int>(r));
+    const Graph& now = program.graph_of(static_cast<int>(r));
+    std::size_t number = source.graph_index(static_cast<int>(r));
     auto& row = result.emplace_back(g.inputs().size());
     for (std::size_t i = 0; i < row.size(); ++i) {
       auto at = matches.of(number)[i];

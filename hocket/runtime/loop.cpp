@@ -12,9 +12,8 @@ namespace hocket {
 
 Loop::Loop(const Program& program, Executor& executor, std::vector<Named> state)
     : program_(program), executor_(executor), state_(std::move(state)), forwarded_(state_.size()) {
-  int world = program.world->ranks();
-  if (world > 1 && static_cast<int>(state_.size()) != world)
-    fail("state for {}, the program is for {}", count_of(std::ssize(state_), "rank"), world);
+  if (state_.size() != executor.ranks().size())
+    fail("state for {}, wanted {}", count_of(std::ssize(state_), "rank"), executor.ranks().size());
   for (const Graph& g : program.graphs) {
     edits_.push_back(g.edits());
     lags_.emplace(&g, std::vector<int>(g.outputs().size()));
@@ -33,9 +32,7 @@ void Loop::require_unchanged() const {
     fail("the program was edited after its loop was made: drain before, and make a new loop");
 }
 
-const std::vector<int>& Loop::lags_of(int rank) const {
-  return lags_.at(&program_.graph_of(program_.world->ranks() == 1 ? 0 : rank));
-}
+const std::vector<int>& Loop::lags_of(int rank) const { return lags_.at(&program_.graph_of(rank)); }
 
 const Program& Loop::phase_for(Window window) {
   if (!rotated_) return program_;
@@ -85,7 +82,7 @@ std::vector<Loop::Produced> Loop::kernel_iteration(std::int64_t t, Window window
                                                    std::span<const Named> batch) {
   const Program& program = phase_for(window);
   auto graph = [&](std::size_t r) -> const Graph& {
-    return program.graph_of(program.world->ranks() == 1 ? 0 : static_cast<int>(r));
+    return program.graph_of(executor_.ranks()[r]);
   };
   std::vector<std::vector<Tensor>> inputs(state_.size());
   for (std::size_t r = 0; r < inputs.size(); ++r) {
@@ -95,7 +92,8 @@ std::vector<Loop::Produced> Loop::kernel_iteration(std::int64_t t, Window window
       const Named& from = forwarded ? forwarded_[r] : in.state ? state_[r] : batch[r];
       auto found = from.find(g.name(in.value));
       // Forwarded state may be unread here, or in flight inside the executor.
-      if (found == from.end() && !forwarded) fail("rank {}: no value for %{}", r, g.name(in.value));
+      if (found == from.end() && !forwarded)
+        fail("rank {}: no value for %{}", executor_.ranks()[r], g.name(in.value));
       inputs[r].push_back(found == from.end() ? Tensor{} : found->second);
     }
   }
@@ -115,11 +113,11 @@ std::vector<Loop::Produced> Loop::kernel_iteration(std::int64_t t, Window window
         table.erase(name);
     }
     peak_ = std::max(peak_, results[r].peak_bytes);
-    const std::vector<int>& lags = lags_of(static_cast<int>(r));
+    const std::vector<int>& lags = lags_of(executor_.ranks()[r]);
     std::size_t seen = 0;
     for (std::size_t o = 0; o < lags.size(); ++o)
       if (window.lo <= lags[o] && lags[o] <= window.hi)
-        all.push_back({begin_ + t - lags[o], static_cast<int>(r), o,
+        all.push_back({begin_ + t - lags[o], executor_.ranks()[r], o,
                        std::move(results[r].outputs.at(seen++))});
   }
   return all;

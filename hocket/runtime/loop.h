@@ -19,15 +19,15 @@ class Loop {
   /// An output of an iteration, which comes later than its step where it lags.
   struct Produced {
     std::int64_t iteration = 0;
-    int rank = 0;
+    int rank = 0;            ///< its number in the world
     std::size_t output = 0;  ///< index among the outputs of the rank's graph
     Tensor value;
   };
 
-  /// `state[rank]` is what the first iteration starts from. Program and executor must outlive this,
-  /// and the program is fixed from now on: a step after an edit, such as one more rotation, is an
-  /// error. Copies of a program for one rank are as many ranks as there are tables. Error when
-  /// delays and forwarded state do not fit together.
+  /// `state` is what the first iteration starts from, by rank of the executor, as batches and
+  /// results are. Program and executor must outlive this, and the program is fixed from now on: a
+  /// step after an edit, such as one more rotation, is an error. Error when delays and forwarded
+  /// state do not fit together.
   Loop(const Program& program, Executor& executor, std::vector<Named> state);
 
   /// One iteration, on a batch for each rank. How many will follow need not be known.

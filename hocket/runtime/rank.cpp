@@ -19,7 +19,9 @@ Rank::Rank(Identity identity, Groups groups, std::unique_ptr<Backend> backend, b
     : identity_(identity),
       backend_(std::move(backend)),
       keep_trace_(keep_trace),
-      groups_(std::move(groups)) {}
+      groups_(std::move(groups)) {
+  trace_.rank = identity.number;
+}
 
 /// Numbers the nodes of a graph for the trace, once.
 void Rank::label(const Graph& graph) {
@@ -62,7 +64,7 @@ void Rank::hand_on(const Graph& graph) {
 }
 
 RankResult Rank::step(const Program& program, std::span<const Tensor> inputs) {
-  const Graph& graph = program.graph_of(identity_.place);
+  const Graph& graph = program.graph_of(identity_.role);
   if (!keep_trace_) {
     trace_.spans.clear();
     trace_.steps.clear();
@@ -74,7 +76,7 @@ RankResult Rank::step(const Program& program, std::span<const Tensor> inputs) {
   NodeId at;
   try {
     take_up(graph);
-    Frame frame(program, graph, identity_.place, inputs,
+    Frame frame(program, graph, identity_.role, inputs,
                 {.backend = backend_.get(), .in_flight = true});
     for (const auto& flight : in_flight_) frame.hold(flight->done ? 0 : flight->held);
     for (NodeId n : graph.nodes()) {

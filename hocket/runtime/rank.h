@@ -18,10 +18,10 @@ namespace hocket {
 /// For the one thread that is this rank.
 class Rank {
  public:
-  /// `number` is shown in messages; `place` is the rank of the program that it plays, which differs
-  /// where copies of a program for one rank run side by side.
+  /// `number` is shown in messages; `role` is the rank of the program that it stands for, see
+  /// Program::role_of.
   struct Identity {
-    int number = 0, place = 0;
+    int number = 0, role = 0;
   };
   using Groups = std::map<std::string, std::unique_ptr<comm::ProcessGroup>, std::less<>>;
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "hocket/base/error.h"
+#include "hocket/comm/in_process.h"
 #include "hocket/ir/parse.h"
 #include "hocket/iter/rotate.h"
 #include "hocket/ops/ops.h"
@@ -57,7 +58,8 @@ struct Seen {
 
 Seen train(const Program& program, int iterations, const std::set<int>& drains,
            std::optional<comm::Link> link = {}) {
-  Ranks ranks(program, {.link = link});
+  comm::InProcess transport(program.world->ranks(), {.link = link});
+  Ranks ranks(program, transport);
   Loop loop(program, ranks, state());
   Seen seen;
   auto keep = [&](const std::vector<Loop::Produced>& produced) {
@@ -98,7 +100,8 @@ TEST(Loop, ADelayOfWhatNeverChangesMeansNothing) {
   return y=%y
 })";
   Program program = parse(text, ops::all());
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   Loop loop(program, ranks, {{{"w", four(0)}}});
   std::vector<Loop::Produced> produced = loop.step(std::vector<Loop::Named>{{{"x", four(2)}}});
   ASSERT_EQ(produced.size(), 1u);
@@ -111,13 +114,15 @@ TEST(Loop, RefusesARotatedBodyWhoseTypesDoNotFit) {
   Program program = rotated_body();
   Graph& g = program.graphs[0];
   g.set_type(g.find("x"), Type{DType::f32, false, {8}});
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   EXPECT_THROW(Loop(program, ranks, state()), Error);
 }
 
 TEST(Loop, NamesItsPhases) {
   Program program = rotated_body();
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   Loop loop(program, ranks, state());
   std::vector<std::string> names;
   for (int k = 0; k < 4; ++k) {
@@ -130,7 +135,8 @@ TEST(Loop, NamesItsPhases) {
 
 TEST(Loop, StateIsShownWholeOrNotAtAll) {
   Program program = rotated_body();
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   Loop loop(program, ranks, state());
   (void)loop.step(batch(0));
   EXPECT_THROW((void)loop.state(), Error);
@@ -141,13 +147,14 @@ TEST(Loop, StateIsShownWholeOrNotAtAll) {
 
 /// Ranks, but for one step.
 struct OneFailure final : Executor {
-  OneFailure(Ranks& given, int step) : ranks(given), fails_at(step) {}
+  OneFailure(Ranks& given, int step) : all(given), fails_at(step) {}
+  std::span<const int> ranks() const override { return all.ranks(); }
   std::vector<RankResult> step(const Program& program,
                                std::span<const std::vector<Tensor>> inputs) override {
     if (++steps == fails_at) throw RunError("struck");
-    return ranks.step(program, inputs);
+    return all.step(program, inputs);
   }
-  Ranks& ranks;
+  Ranks& all;
   int fails_at, steps = 0;
 };
 
@@ -162,7 +169,8 @@ TEST(Loop, ADrainThatFailedCountsNothing) {
   Graph& g = program.graphs[0];
   NodeId late[] = {g.node(g.find("b"))};
   rotate(g, late, 2);
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   OneFailure executor(ranks, 3);  // the second step of the drain, which does all that is late
   Loop loop(program, executor, {{{"a", four(1)}}});
   (void)loop.step(std::vector<Loop::Named>{{{"x", four(2)}}});
@@ -175,7 +183,8 @@ TEST(Loop, ADrainThatFailedCountsNothing) {
 
 TEST(Loop, RefusesWhatDoesNotFit) {
   Program program = body();
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   EXPECT_THROW(Loop(program, ranks, {{{"w", four(1)}}}), Error);  // a rank too few
   Loop loop(program, ranks, state());
   EXPECT_THROW((void)loop.step({}), Error);
@@ -194,7 +203,8 @@ TEST(Loop, GoesOnBehindABatchThatDidNotFit) {
   std::vector<Loop::Named> wrong = batch(1);
   wrong[1]["x"] = Tensor(Type{DType::f32, false, {5}});
   auto run = [&](bool stumbles) {
-    Ranks ranks(program, {});
+    comm::InProcess transport(program.world->ranks());
+    Ranks ranks(program, transport);
     Loop loop(program, ranks, state());
     for (int i = 0; i < 3; ++i) {
       if (stumbles) {
@@ -213,7 +223,8 @@ TEST(Loop, GoesOnBehindABatchThatDidNotFit) {
 
 TEST(Loop, IsFixedWhenItIsMade) {
   Program program = rotated_body();
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   Loop loop(program, ranks, state());
   (void)loop.step(batch(0));
   Graph& g = program.graphs[0];
