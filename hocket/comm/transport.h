@@ -21,7 +21,8 @@ class Transport {
  public:
   /// What went wrong first in the world.
   struct Failure {
-    std::optional<int> rank;  ///< whose failure it was; none when calls of ranks do not fit together
+    std::optional<int>
+        rank;  ///< whose failure it was; none when calls of ranks do not fit together
     std::string message;
   };
 

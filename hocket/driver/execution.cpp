@@ -49,12 +49,12 @@ class InOrder final : public Executor {
 
   std::span<const int> ranks() const override { return ranks_; }
 
-  std::vector<RankResult> step(const Program& program,
+  std::vector<RankResult> step(const StepProgram& what,
                                std::span<const std::vector<Tensor>> inputs) override {
-    if (program.world->ranks() > 1) return interpret(program, inputs, options_);
+    if (what.program.world->ranks() > 1) return interpret(what.program, inputs, options_);
     std::vector<RankResult> all;  // copies
     for (const std::vector<Tensor>& mine : inputs)
-      all.push_back(std::move(interpret(program, std::span(&mine, 1), options_)[0]));
+      all.push_back(std::move(interpret(what.program, std::span(&mine, 1), options_)[0]));
     return all;
   }
 
@@ -75,8 +75,8 @@ Execution::Execution(const Program& program, int ranks, const RunOptions& option
     executor_ = std::make_unique<InOrder>(ranks, std::move(backend));
     return;
   }
-  auto running = std::make_unique<Ranks>(program, *transport_,
-                                         RanksOptions{make_backend, options.trace});
+  auto running =
+      std::make_unique<Ranks>(program, *transport_, RanksOptions{make_backend, options.trace});
   numerics_ = running->numerics();
   ranks_ = running.get();
   executor_ = std::move(running);

@@ -9,7 +9,8 @@
 #include "hocket/base/text.h"
 #include "hocket/driver/digest.h"
 #include "hocket/driver/execution.h"
-#include "hocket/driver/random_inputs.h"
+#include "hocket/driver/feed.h"
+#include "hocket/driver/input_map.h"
 #include "hocket/driver/shards.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/phases.h"
@@ -50,32 +51,6 @@ void require_values(const Step& step) {
       if (in.state ? r.state.empty() : r.batches.empty())
         fail("{}: has no values for {}; --random-inputs SEED makes some", step.source,
              in.state ? "its state" : "its inputs");
-}
-
-/// The values of the inputs that are state, or of the others, under their names.
-std::vector<Loop::Named> by_name(const Program& program, const InputTables& tables, bool state) {
-  std::vector<Loop::Named> all(tables.size());
-  for (std::size_t r = 0; r < tables.size(); ++r) {
-    const Graph& g = program.graph_of(static_cast<int>(r));
-    for (std::size_t i = 0; i < g.inputs().size(); ++i)
-      if (g.inputs()[i].state == state && tables[r][i])
-        all[r][g.name(g.inputs()[i].value)] = tables[r][i];
-  }
-  return all;
-}
-
-/// What the source's inputs hold, whatever passes made of them.
-InputTables source_state(const Program& source, const Program& program,
-                         const std::vector<Loop::Named>& state) {
-  InputTables tables(state.size());
-  for (std::size_t r = 0; r < state.size(); ++r) {
-    const Graph& g = program.graph_of(static_cast<int>(r));
-    for (const Input& in : g.inputs()) {
-      auto found = state[r].find(g.name(in.value));
-      tables[r].push_back(found == state[r].end() ? Tensor{} : found->second);
-    }
-  }
-  return unshard_state(source, program, tables);
 }
 
 /// State by source name, each rank's behind the other's.
@@ -154,38 +129,6 @@ std::vector<OutputLabel> output_labels(const Graph& source, const Graph& compile
   return labels;
 }
 
-/// What the program is fed: values of the source, from the first batch on again when they are used
-/// up, or made up.
-class Feed {
- public:
-  Feed(const Step& step, int ranks, std::optional<std::uint64_t> seed) : step_(step) {
-    if (seed) random_.emplace(step.program, *seed, ranks);
-    ranks_ = static_cast<std::size_t>(ranks);
-  }
-
-  InputTables state() const {
-    if (random_) return random_->state();
-    if (!step_.recording.state.empty()) return step_.recording.state;
-    InputTables none;
-    while (none.size() < ranks_)
-      none.emplace_back(step_.program.graph_of(static_cast<int>(none.size())).inputs().size());
-    return none;
-  }
-
-  std::vector<Loop::Named> batch(std::int64_t iteration) const {
-    if (random_) return by_name(step_.program, random_->batch(iteration), false);
-    const auto& batches = step_.recording.batches;
-    if (batches.empty()) return std::vector<Loop::Named>(ranks_);
-    return by_name(step_.program, batches[static_cast<std::size_t>(iteration) % batches.size()],
-                   false);
-  }
-
- private:
-  const Step& step_;
-  std::size_t ranks_;
-  std::optional<RandomInputs> random_;
-};
-
 /// Refuses options that do not fit the step.
 void require_fit(const Step& step, const RunOptions& options, std::int64_t iterations) {
   if (iterations < 1) fail("--iters {}: wanted at least 1", iterations);
@@ -221,16 +164,16 @@ RunReport run(Step step, const RunOptions& options) {
   Execution execution(program, report.ranks, options);
   report.numerics = execution.numerics();
   Feed feed(step, report.ranks, options.random_inputs);
-  Loop loop(program, execution.executor(),
-            by_name(program, shard_state(step.program, program, feed.state()), true));
-  auto state_now = [&] { return source_state(step.program, program, loop.state()); };
+  InputMap compiled_inputs(step.program, program);
+  Loop loop(program, execution.executor(), shard_state(step.program, program, feed.state()));
+  auto state_now = [&] { return unshard_state(step.program, program, loop.state()); };
   OutputLog outputs(step.program, report.ranks, std::ssize(step.recording.expected));
   Seconds seconds;
   for (std::int64_t k = 0; k < report.iterations; ++k) {
     if (options.progress) options.progress(k, report.iterations);
     report.phases.emplace_back(loop.phase_name());
     outputs.begin();
-    std::vector<Loop::Named> batch = feed.batch(k);
+    InputTables batch = compiled_inputs.apply(feed.batch(k));
     double begin = now();
     std::vector<Loop::Produced> produced = loop.step(batch);
     // The first one warms up.
@@ -248,14 +191,13 @@ RunReport run(Step step, const RunOptions& options) {
                     median(seconds.exposed)};
   if (options.trace) report.trace = execution.ranks()->trace();
   report.peak_bytes = loop.peak_bytes();
-  execution.close();
   bool rotated = loop_shape(program) != LoopShape{};
-  for (std::size_t r = 0; r < static_cast<std::size_t>(report.ranks); ++r)
-    report.labels.push_back(output_labels(step.program.graph_of(static_cast<int>(r)),
-                                          program.graph_of(static_cast<int>(r)), rotated));
+  for (int r = 0; r < report.ranks; ++r)
+    report.labels.push_back(output_labels(step.program.graph_of(r), program.graph_of(r), rotated));
 
   Digest state;
   report.outcome = {outputs.take(), state_now()};
+  execution.close();
   report.digest = digest_state(step.program, report.outcome.state, outputs.digest());
   report.state_digest = digest_state(step.program, report.outcome.state, state);
   if (options.check) report.check = compare(step.program, step.recording, report.outcome);

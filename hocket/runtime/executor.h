@@ -9,8 +9,23 @@
 
 namespace hocket {
 
-/// One object is for one loop: what is in flight between two steps stays with it, so that a
-/// forwarded state in flight may be given and handed on as an empty tensor.
+/// What one step runs: a plain program, such as a phase of a loop.
+struct StepProgram {
+  const Program& program;
+  /// By graph and input: the slot that keeps its value between steps, the same in all phases of a
+  /// loop. Empty: input i has slot i.
+  std::span<const std::vector<std::size_t>> slots = {};
+
+  StepProgram(const Program& run) : program(run) {}  // NOLINT: a program is a step by itself
+  StepProgram(const Program& run, std::span<const std::vector<std::size_t>> kept)
+      : program(run), slots(kept) {}
+  std::size_t slot(std::size_t graph, std::size_t input) const {
+    return slots.empty() ? input : slots[graph][input];
+  }
+};
+
+/// One object is for one loop: what is in flight between two steps stays with it, in the slot of
+/// its input, so that a forwarded state in flight may be given and handed on as an empty tensor.
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -26,7 +41,7 @@ class Executor {
   virtual void announce(std::int64_t iteration, int drain) { (void)iteration, (void)drain; }
 
   /// One iteration of these ranks, each with a tensor for every input of its graph.
-  virtual std::vector<RankResult> step(const Program& program,
+  virtual std::vector<RankResult> step(const StepProgram& what,
                                        std::span<const std::vector<Tensor>> inputs) = 0;
 
  protected:

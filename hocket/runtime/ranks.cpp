@@ -77,7 +77,7 @@ struct Ranks::Threads {
         if (over) return;
       }
       try {
-        results[i] = ranks[i]->step(*program, inputs[i]);
+        results[i] = ranks[i]->step(*current, inputs[i]);
       } catch (...) {
         errors[i] = std::current_exception();
         // Others first learn why, then lose what this rank had to give.
@@ -89,9 +89,9 @@ struct Ranks::Threads {
     }
   }
 
-  void run(const Program& what, std::span<const std::vector<Tensor>> given) {
+  void run(const StepProgram& what, std::span<const std::vector<Tensor>> given) {
     std::unique_lock lock(mutex);
-    program = &what;
+    current = &what;
     inputs = given;
     running = ranks.size();
     ++turn;
@@ -130,7 +130,7 @@ struct Ranks::Threads {
   std::int64_t turn = 0;
   std::size_t running = 0;
   bool over = false;
-  const Program* program = nullptr;
+  const StepProgram* current = nullptr;
   std::span<const std::vector<Tensor>> inputs;
   std::vector<std::jthread> threads;
 };
@@ -146,15 +146,15 @@ void Ranks::announce(std::int64_t iteration, int drain) {
   for (const auto& rank : threads_->ranks) rank->announce(iteration, drain);
 }
 
-std::vector<RankResult> Ranks::step(const Program& program,
+std::vector<RankResult> Ranks::step(const StepProgram& what,
                                     std::span<const std::vector<Tensor>> inputs) {
   std::span<const int> numbers = ranks();
   if (inputs.size() != numbers.size())
     fail("inputs for {}, wanted {}", count_of(std::ssize(inputs), "rank"), numbers.size());
   if (threads_->failed) std::rethrow_exception(threads_->failed);
   for (std::size_t i = 0; i < numbers.size(); ++i)
-    require_inputs(program.graph_of(numbers[i]), numbers[i], inputs[i], true);
-  threads_->run(program, inputs);
+    require_inputs(what.program.graph_of(numbers[i]), numbers[i], inputs[i], true);
+  threads_->run(what, inputs);
   if (threads_->failed) std::rethrow_exception(threads_->failed);
   return std::exchange(threads_->results, std::vector<RankResult>(numbers.size()));
 }

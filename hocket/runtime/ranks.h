@@ -34,7 +34,7 @@ class Ranks final : public Executor {
   /// Error, before any rank begins, when inputs do not fit; another step may follow. RunError with
   /// the first cause when a rank of the world fails, after all of these have stopped; from then on
   /// every step throws it. Programs must outlive this where traces are kept.
-  std::vector<RankResult> step(const Program& program,
+  std::vector<RankResult> step(const StepProgram& what,
                                std::span<const std::vector<Tensor>> inputs) override;
 
   /// Of each rank in the last step.

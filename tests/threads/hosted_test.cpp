@@ -19,7 +19,6 @@ namespace hocket {
 namespace {
 
 using Hosts = std::vector<std::vector<int>>;
-using Tables = std::vector<std::vector<Tensor>>;
 
 /// Runs `body` as every host of a world, each in a thread; returns what each throws, or "".
 template <class Body>
@@ -85,8 +84,8 @@ TEST(Hosted, RanksKeepTheirNumbers) {
   return %r
 })";
   for (bool copies : {false, true}) {
-    Program program = parse(copies ? std::string(body) : fmt::format("mesh(dp=3)\n{}", body),
-                            ops::all());
+    Program program =
+        parse(copies ? std::string(body) : fmt::format("mesh(dp=3)\n{}", body), ops::all());
     auto messages = run_hosts(3, {{0, 2}, {1}}, 60, [&](comm::Transport& transport) {
       Ranks ranks(program, transport, {.trace = true});
       std::vector<Tensor> one{Tensor(Type{DType::f32, false, {1}})};
@@ -136,7 +135,7 @@ TEST(Hosted, ALoopWithDelayedNodes) {
       Ranks ranks(program, transport);
       int rank = transport.hosted()[0];
       std::vector<float>& mine = seen[static_cast<std::size_t>(rank)];
-      Loop loop(program, ranks, {{{"w", number(1)}}});
+      Loop loop(program, ranks, {{number(1), {}, {}}});
       auto keep = [&](const std::vector<Loop::Produced>& produced) {
         for (const Loop::Produced& p : produced) {
           EXPECT_EQ(p.rank, rank);
@@ -145,10 +144,10 @@ TEST(Hosted, ALoopWithDelayedNodes) {
       };
       for (int k = 0; k < 5; ++k) {
         auto x = 0.1f * static_cast<float>(k + rank + 1);
-        keep(loop.step(std::vector<Loop::Named>{{{"x", number(x)}, {"i", index(0)}}}));
+        keep(loop.step(InputTables{{{}, number(x), index(0)}}));
       }
       keep(loop.finish());
-      mine.push_back(loop.state()[0].at("w").as<float>()[0]);
+      mine.push_back(loop.state()[0][0].as<float>()[0]);
     });
     EXPECT_EQ(messages, std::vector<std::string>(2));
     return seen;
@@ -163,7 +162,7 @@ TEST(Hosted, AFailureElsewhereEndsTheStepHere) {
   auto messages = run_hosts(2, {{0}, {1}}, 60, [&](comm::Transport& transport) {
     Ranks ranks(program, transport);
     bool bad = transport.hosted()[0] == 1;
-    (void)ranks.step(program, Tables{{number(1), number(2), index(bad ? 9 : 0)}});
+    (void)ranks.step(program, InputTables{{number(1), number(2), index(bad ? 9 : 0)}});
   });
   EXPECT_TRUE(messages[0].starts_with("rank 1 failed: %p = gather: ")) << messages[0];
   EXPECT_TRUE(messages[1].starts_with("rank 1: %p = gather: ")) << messages[1];
@@ -179,7 +178,7 @@ TEST(Hosted, ARankElsewhereThatDoesNotCome) {
       return;
     }
     try {
-      (void)ranks.step(program, Tables{{number(1), number(2), index(0)}});
+      (void)ranks.step(program, InputTables{{number(1), number(2), index(0)}});
     } catch (...) {
       over = true;
       throw;
