@@ -10,7 +10,7 @@
 
 namespace hocket::comm {
 
-struct World;
+struct SharedState;
 
 struct InProcessOptions {
   double deadline = 60;  ///< seconds that a wait takes at most
@@ -35,7 +35,7 @@ class InProcess final : public Transport {
   void close() override;
 
  private:
-  std::shared_ptr<World> world_;
+  std::shared_ptr<SharedState> shared_;
   std::vector<int> hosted_;
 };
 

@@ -30,7 +30,7 @@ struct Member {
   std::int64_t row = 1;  ///< elements of a row
 };
 
-struct Call {
+struct CollectiveCall {
   Kind kind = Kind::all_reduce;
   Reduce reduce = Reduce::sum;
   DType dtype = DType::f32;
@@ -38,7 +38,7 @@ struct Call {
   std::int64_t channel = 0;
   std::span<const Member> members = {};
   std::string_view name = {};  ///< the node, for messages
-  bool goes_on = false;        ///< the call before went to the same ranks: no latency of its own
+  bool same_bucket = false;    ///< the call before went to the same ranks: no latency of its own
 };
 
 /// What passed the link of this rank, for a trace.
@@ -95,7 +95,7 @@ class ProcessGroup {
   virtual int index() const = 0;        ///< of this rank in the group
   virtual double deadline() const = 0;  ///< seconds that a wait takes at most, unless told
   /// Never waits. The members are copied, the ranges are not.
-  virtual Work start(const Call& call) = 0;
+  virtual Work start(const CollectiveCall& call) = 0;
 
  protected:
   friend class Work;

@@ -4,8 +4,7 @@ namespace hocket {
 
 Feed::Feed(const Step& step, int ranks, std::optional<std::uint64_t> seed) : step_(step) {
   if (seed) random_.emplace(step.program, *seed, ranks);
-  for (int r = 0; r < ranks; ++r)
-    nothing_.emplace_back(step.program.graph_of(r).inputs().size());
+  for (int r = 0; r < ranks; ++r) nothing_.emplace_back(step.program.graph_of(r).inputs().size());
 }
 
 InputTables Feed::state() const {

@@ -28,7 +28,7 @@ TEST_P(Faults, calls_that_do_not_match) {
   auto messages = run_ranks(world, [&](int rank) {
     auto group = world.all(rank);
     Member m{rank == 0 ? x.data() : y.data(), rank == 0 ? x.data() : y.data(), 64};
-    Call call{.channel = 3, .members = {&m, 1}, .name = "%h"};
+    CollectiveCall call{.channel = 3, .members = {&m, 1}, .name = "%h"};
     if (rank == 1) call.kind = Kind::all_gather;
     group->start(call).wait();
   });
@@ -47,7 +47,7 @@ TEST_P(Faults, everything_that_must_agree) {
                        auto group = world.all(rank);
                        std::vector<Member> members{{data[rank], data[rank], 4},
                                                    {data[rank] + 4, data[rank] + 4, 2}};
-                       Call call{.channel = 3, .members = members, .name = "%h"};
+                       CollectiveCall call{.channel = 3, .members = members, .name = "%h"};
                        call.kind = Kind::reduce;
                        if (rank == 1) edit(call, members);
                        call.members = members;
@@ -60,15 +60,17 @@ TEST_P(Faults, everything_that_must_agree) {
       "%h = reduce on channel 3 of group \"world\": rank 0 calls reduce to 0 of 4 + 2 f32, rank 1 "
       "calls ";
   auto tail = [&](std::string text) { return std::string(head) + text; };
-  EXPECT_EQ(message([](Call& c, auto&) { c.channel = 4; }),
+  EXPECT_EQ(message([](CollectiveCall& c, auto&) { c.channel = 4; }),
             tail("reduce to 0 of 4 + 2 f32 on channel 4"));
-  EXPECT_EQ(message([](Call& c, auto&) { c.peer = 1; }), tail("reduce to 1 of 4 + 2 f32"));
-  EXPECT_EQ(message([](Call& c, auto&) { c.reduce = Reduce::max; }),
+  EXPECT_EQ(message([](CollectiveCall& c, auto&) { c.peer = 1; }),
+            tail("reduce to 1 of 4 + 2 f32"));
+  EXPECT_EQ(message([](CollectiveCall& c, auto&) { c.reduce = Reduce::max; }),
             tail("reduce max to 0 of 4 + 2 f32"));
-  EXPECT_EQ(message([](Call& c, auto&) { c.dtype = DType::i32; }),
+  EXPECT_EQ(message([](CollectiveCall& c, auto&) { c.dtype = DType::i32; }),
             tail("reduce to 0 of 4 + 2 i32"));
-  EXPECT_EQ(message([](Call&, auto& m) { m.pop_back(); }), tail("reduce to 0 of 4 f32"));
-  EXPECT_EQ(message([](Call&, auto& m) { m[1].count = 1; }), tail("reduce to 0 of 4 + 1 f32"));
+  EXPECT_EQ(message([](CollectiveCall&, auto& m) { m.pop_back(); }), tail("reduce to 0 of 4 f32"));
+  EXPECT_EQ(message([](CollectiveCall&, auto& m) { m[1].count = 1; }),
+            tail("reduce to 0 of 4 + 1 f32"));
 }
 
 TEST_P(Faults, groups_waited_for_in_opposite_order) {
@@ -93,7 +95,7 @@ TEST_P(Faults, a_send_that_meets_a_collective) {
     auto group = world.all(rank);
     float x = 1;
     Member m{&x, &x, 1};
-    Call call{.channel = 4, .members = {&m, 1}, .name = "%r"};
+    CollectiveCall call{.channel = 4, .members = {&m, 1}, .name = "%r"};
     if (rank == 0)
       call = {.kind = Kind::send, .peer = 1, .channel = 2, .members = {&m, 1}, .name = "%s"};
     group->start(call).wait();

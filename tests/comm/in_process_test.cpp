@@ -35,7 +35,7 @@ thread_local bool next_new_fails = false;
 namespace hocket::comm {
 namespace {
 
-Call reduce_of(std::span<const Member> members, std::int64_t channel) {
+CollectiveCall reduce_of(std::span<const Member> members, std::int64_t channel) {
   return {.channel = channel, .members = members, .name = "%h"};
 }
 
@@ -83,7 +83,7 @@ TEST(InProcess, a_difference_is_told_before_all_have_come) {
     while (rank == 2 && told < 2) std::this_thread::yield();  // comes when it is over
     float x = 1;
     Member m{&x, &x, 1};
-    Call call = reduce_of({&m, 1}, 3);
+    CollectiveCall call = reduce_of({&m, 1}, 3);
     if (rank == 1) call.dtype = DType::i32;
     try {
       group->start(call).wait();

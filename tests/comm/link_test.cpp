@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "hocket/base/error.h"
-#include "hocket/comm/bell.h"
 #include "hocket/comm/in_process.h"
+#include "hocket/comm/wakeup.h"
 #include "tests/comm/ranks.h"
 
 namespace hocket::comm {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <thread>
 
-#include "hocket/comm/bell.h"
+#include "hocket/comm/wakeup.h"
 #include "tests/comm/ranks.h"
 
 namespace hocket::comm {

@@ -1,16 +1,16 @@
-#include "hocket/comm/round.h"
+#include "hocket/comm/round_work.h"
 
 #include <algorithm>
 #include <thread>
 
-#include "hocket/comm/bell.h"
+#include "hocket/comm/wakeup.h"
 
 namespace hocket::comm {
 namespace {
 
 constexpr std::int64_t small_bytes = 16 << 10;
 constexpr std::int64_t chunk_bytes = 1 << 20;  // so that ranks share evenly where they can
-constexpr std::int64_t most_chunks = 32;       // of one seat
+constexpr std::int64_t most_chunks = 32;       // of one participant
 constexpr std::int64_t unit_alignment = 64;    // elements: no two chunks write to one cache line
 
 /// What each of `parts` gets of `units`, in whole runs of `unit_alignment`.
@@ -26,14 +26,14 @@ std::int64_t portion(std::int64_t units, int parts) {
 
 }  // namespace
 
-Split split_of(const Post& p) {
-  int seats = p.round.seats;
+Split split_of(const PostedCall& p) {
+  int participants = p.round.participants;
   std::int64_t unit = hocket::bytes(p.dtype), units = 0;
   for (const auto& m : p.members()) units += m.count;
   if (facts(p.kind).result == ResultSize::by_rows)
-    return {seats, 1, 1, 1, units * unit <= small_bytes};
-  if (facts(p.kind).result == ResultSize::gathered) units *= seats;
-  Split split{.units = units, .share = portion(units, seats), .chunks = 1};
+    return {participants, 1, 1, 1, units * unit <= small_bytes};
+  if (facts(p.kind).result == ResultSize::gathered) units *= participants;
+  Split split{.units = units, .share = portion(units, participants), .chunks = 1};
   split.chunk = split.share;
   split.small = split.units * unit <= small_bytes;
   if (std::int64_t wanted = split.share * unit / chunk_bytes; wanted > 1) {
@@ -43,54 +43,56 @@ Split split_of(const Post& p) {
   return split;
 }
 
-bool help(const Post& p, int seat, const std::atomic<bool>& failed, bool timed) {
-  Post& owner = p.round.at(seat);
+bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed, bool timed) {
+  PostedCall& owner = p.round.at(participant);
   const Split& split = p.split;
-  const std::uint64_t lap = std::uint64_t{p.lap} << 32;
+  const std::uint64_t epoch = std::uint64_t{p.epoch} << 32;
   auto finish = [&](std::uint32_t by) {
     std::uint64_t done = owner.done.load();
-    while (!owner.done.compare_exchange_weak(done, lap + counted(done, p.lap) + by)) {
+    while (!owner.done.compare_exchange_weak(done, epoch + counted(done, p.epoch) + by)) {
     }
   };
   bool helped = false;
-  std::uint32_t all = due(split, seat);
-  for (std::uint64_t word = all == 0 ? 0 : owner.taken.load(); counted(word, p.lap) < all;) {
-    std::uint32_t taken = counted(word, p.lap);
-    if (!owner.taken.compare_exchange_weak(word, lap + taken + 1)) continue;
+  std::uint32_t all = due(split, participant);
+  for (std::uint64_t word = all == 0 ? 0 : owner.taken.load(); counted(word, p.epoch) < all;) {
+    std::uint32_t taken = counted(word, p.epoch);
+    if (!owner.taken.compare_exchange_weak(word, epoch + taken + 1)) continue;
     // After the chunk is known to be taken: see withdraw().
     if (failed.load()) {
-      finish(Post::dropped);
+      finish(PostedCall::dropped);
       return false;
     }
-    std::int64_t begin = seat * split.share, end = std::min(begin + split.share, split.units);
+    std::int64_t begin = participant * split.share,
+                 end = std::min(begin + split.share, split.units);
     std::int64_t first = begin + taken * split.chunk, last = std::min(first + split.chunk, end);
     try {
       if (first < last) exchange(p.round, first, last);
     } catch (...) {
-      finish(Post::dropped);  // or withdraw() would wait for it for ever
+      finish(PostedCall::dropped);  // or withdraw() would wait for it for ever
       throw;
     }
     if (timed) owner.done_at.store(now(), std::memory_order_relaxed);
     if (all == 1)  // who took the only one writes alone
-      owner.done.store(lap + 1, std::memory_order_release);
+      owner.done.store(epoch + 1, std::memory_order_release);
     else
       finish(1);
     helped = true;
-    word = lap + taken + 1;
+    word = epoch + taken + 1;
   }
   return helped;
 }
 
-void withdraw(const Post& p) {
+void withdraw(const PostedCall& p) {
   // Whoever takes a chunk after this has looked sees the failure, and leaves the chunk alone.
-  for (int seat = 0; seat < p.round.seats; ++seat) {
-    Post& other = p.round.at(seat);
-    if (!is_here(p, seat)) continue;  // it has taken nothing, and nobody has taken from it
+  for (int participant = 0; participant < p.round.participants; ++participant) {
+    PostedCall& other = p.round.at(participant);
+    if (!has_posted(p, participant))
+      continue;  // it has taken nothing, and nobody has taken from it
     auto over = [&] {
-      std::uint32_t done = counted(other.done.load(), p.lap);
-      return done % Post::dropped + done / Post::dropped;
+      std::uint32_t done = counted(other.done.load(), p.epoch);
+      return done % PostedCall::dropped + done / PostedCall::dropped;
     };
-    std::uint32_t taken = counted(other.taken.load(), p.lap);
+    std::uint32_t taken = counted(other.taken.load(), p.epoch);
     while (over() < taken) std::this_thread::yield();
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// How a rank waits: it spins for a moment, then rests on its bell until another rank rings.
+// How a rank waits: it spins for a moment, then rests on its wakeup until another rank rings.
 
 #include <atomic>
 #include <chrono>
@@ -39,13 +39,13 @@ bool spin(Condition happened, double seconds) {
 class Fence {
  public:
   Fence();
-  void before_ringing() const {
+  void before_notify() const {
     if (symmetric_)
       std::atomic_thread_fence(std::memory_order_seq_cst);
     else
       std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  void before_resting() const;
+  void before_wait() const;
 
  private:
   bool symmetric_;
@@ -53,23 +53,23 @@ class Fence {
 
 /// One per rank, as old as the world: so whoever rings need not know what the rank waits for, and
 /// what it waits for may go away. Wakers change their condition first, fence, then ring.
-class alignas(64) Bell {
+class alignas(64) Wakeup {
  public:
   /// Wakes the rank when it rests; a load otherwise.
-  void ring() {
-    if (resting_.load(std::memory_order_relaxed) != 0) wake();
+  void notify() {
+    if (waiting_.load(std::memory_order_relaxed) != 0) wake();
   }
 
   /// Until `happened()`, or the clock says `until`. Only the rank itself may rest.
   template <class Condition>
-  bool rest(const Fence& fence, Condition happened, double until) {
+  bool wait(const Fence& fence, Condition happened, double until) {
     while (true) {
-      resting_.store(1);
-      fence.before_resting();
-      std::uint32_t seen = rung_.load();
+      waiting_.store(1);
+      fence.before_wait();
+      std::uint32_t seen = notified_.load();
       double left = happened() ? 0 : until - now();
       if (left > 0) sleep(seen, left);
-      resting_.store(0);
+      waiting_.store(0);
       if (left <= 0 || happened()) return happened();
     }
   }
@@ -78,8 +78,8 @@ class alignas(64) Bell {
   void wake();
   void sleep(std::uint32_t seen, double seconds);
 
-  std::atomic<std::uint32_t> rung_{0};
-  std::atomic<std::uint32_t> resting_{0};
+  std::atomic<std::uint32_t> notified_{0};
+  std::atomic<std::uint32_t> waiting_{0};
 };
 
 }  // namespace hocket::comm

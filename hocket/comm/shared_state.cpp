@@ -1,4 +1,4 @@
-#include "hocket/comm/world.h"
+#include "hocket/comm/shared_state.h"
 
 #include <fmt/core.h>
 
@@ -16,41 +16,42 @@ std::vector<int> first_numbers(std::size_t count) {
 
 }  // namespace
 
-Group::Group(std::string called, std::vector<int> of)
+GroupState::GroupState(std::string called, std::vector<int> of)
     : name(std::move(called)),
       ranks(std::move(of)),
-      lane(name, ranks, first_numbers(ranks.size())),
+      sequence(name, ranks, first_numbers(ranks.size())),
       gone(std::make_unique<std::atomic<bool>[]>(ranks.size())) {}
 
-Lane& Group::pair(int from, int to) {
+RoundSequence& GroupState::pair(int from, int to) {
   std::lock_guard lock(mutex_);
   auto& found = pairs_[{from, to}];
-  if (!found) found = std::make_unique<Lane>(name, ranks, std::vector{from, to});
+  if (!found) found = std::make_unique<RoundSequence>(name, ranks, std::vector{from, to});
   return *found;
 }
 
-World::World(int count, InProcessOptions given) : options(given) {
+SharedState::SharedState(int count, InProcessOptions given) : options(given) {
   // With more ranks than cores the one that spins may hold the core that the other needs.
   bool crowded = static_cast<unsigned>(count) > std::thread::hardware_concurrency();
   spin = crowded ? 1e-6 : 20e-6;
   patience = crowded ? 0 : 2e-6;
-  for (int i = 0; i < count; ++i) ranks.push_back(std::make_unique<Rank>());
+  for (int i = 0; i < count; ++i) ranks.push_back(std::make_unique<RankState>());
 }
 
-std::shared_ptr<Group> World::group(const std::string& name, const std::vector<int>& of) {
+std::shared_ptr<GroupState> SharedState::group(const std::string& name,
+                                               const std::vector<int>& of) {
   std::lock_guard lock(mutex_);
   auto& found = groups_[{name, of}];
-  if (!found) found = std::make_shared<Group>(name, of);
+  if (!found) found = std::make_shared<GroupState>(name, of);
   return found;
 }
 
-void World::fail(int rank, const std::string& cause) {
+void SharedState::fail(int rank, const std::string& cause) {
   fail_with(rank, fmt::format("rank {} failed: {}", rank, cause));
 }
 
-void World::fail_all(const std::string& cause) { fail_with({}, cause); }
+void SharedState::fail_all(const std::string& cause) { fail_with({}, cause); }
 
-void World::fail_with(std::optional<int> rank, const std::string& message) {
+void SharedState::fail_with(std::optional<int> rank, const std::string& message) {
   {
     std::lock_guard lock(mutex_);
     if (failure_.empty()) {
@@ -59,16 +60,16 @@ void World::fail_with(std::optional<int> rank, const std::string& message) {
     }
     failed.store(true);
   }
-  fence.before_ringing();
-  for (auto& r : ranks) r->bell.ring();
+  fence.before_notify();
+  for (auto& r : ranks) r->wakeup.notify();
 }
 
-std::string World::failure() {
+std::string SharedState::failure() {
   std::lock_guard lock(mutex_);
   return failure_;
 }
 
-std::optional<int> World::first_failed() {
+std::optional<int> SharedState::first_failed() {
   std::lock_guard lock(mutex_);
   return first_failed_;
 }
