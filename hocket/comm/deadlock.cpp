@@ -1,5 +1,6 @@
-// Who sleeps in which wait. A sleeper starts nothing before it has woken up, and for that it needs
-// the mutex: so what is found under the mutex stays true, and a cycle is a deadlock for certain.
+// Deadlock detection: which rank is in a long wait, and for whom. A rank in a long wait takes the
+// mutex before it can start another call. So a cycle that is found under the mutex cannot dissolve,
+// and is a deadlock.
 
 #include <fmt/core.h>
 
@@ -21,7 +22,7 @@ std::string SharedState::begin_long_wait(int rank, const PostedCall& post) {
   return text;
 }
 
-/// Whether a rank that `from` waits for is `to`, or sleeps and waits for it in turn.
+/// Whether `from` waits for `to`, or for a rank that does so, directly or not.
 bool SharedState::find_cycle(int from, int to, std::vector<bool>& seen,
                              std::vector<int>& path) const {
   const PostedCall* post = ranks[static_cast<std::size_t>(from)]->waits_in;
@@ -44,9 +45,9 @@ void SharedState::end_long_wait(int rank) {
   ranks[static_cast<std::size_t>(rank)]->waits_in = nullptr;
 }
 
-/// Of a rank that does not sleep.
+/// Of a rank that is in no long wait.
 std::string SharedState::idle_text(const RankState& rank) const {
-  if (!options.timed) return "is in no long wait";  // nobody noted whether it has started anything
+  if (!options.timed) return "is in no long wait";  // starts are not recorded then
   double at = rank.started_at.load(std::memory_order_relaxed);
   return at == 0 ? "has not started anything"
                  : fmt::format("has not started anything for {:.2g} s", now() - at);
@@ -55,7 +56,7 @@ std::string SharedState::idle_text(const RankState& rank) const {
 std::string SharedState::doing(int rank) {
   std::lock_guard lock(mutex_);
   std::string text;
-  // From one sleeper to the next; more steps than ranks would be a cycle.
+  // Along the chain of waiting ranks; more steps than ranks would be a cycle.
   for (std::size_t step = 0; step < ranks.size(); ++step) {
     const RankState& r = *ranks[static_cast<std::size_t>(rank)];
     if (r.waits_in == nullptr) return text + idle_text(r);

@@ -48,13 +48,13 @@ void reduce_range(const Round& round, std::size_t member, std::int64_t first, st
   }
 }
 
-/// broadcast, send and all_gather: what one rank has goes to all.
+/// broadcast, send and all_gather: the operand of one rank is copied to all.
 void copy_range(const Round& round, std::size_t member, std::int64_t first, std::int64_t last) {
   const PostedCall& any = round.at(0);
   std::int64_t size = bytes(any.dtype), count = any.ranges[member].count;
   while (first < last) {
     std::int64_t end = last, skipped = 0;
-    int source = any.kind == Kind::broadcast ? any.peer : 0;  // a sender has the first participant
+    int source = any.kind == Kind::broadcast ? any.peer : 0;  // a sender is the first participant
     if (any.kind == Kind::all_gather) {
       source = static_cast<int>(first / count);
       skipped = source * count;

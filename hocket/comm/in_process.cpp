@@ -9,8 +9,8 @@
 namespace hocket::comm {
 namespace {
 
-constexpr double last_moment = 60e-6;  // seconds before the end of a transfer that are not slept
-constexpr double long_wait = 10e-3;    // seconds of rest after which a rank may be in a deadlock
+constexpr double last_moment = 60e-6;  // seconds: the end of a transfer is awaited by spinning
+constexpr double long_wait = 10e-3;    // seconds of sleep after which a rank looks for a deadlock
 
 class InProcessGroup final : public ProcessGroup {
  public:
@@ -54,12 +54,12 @@ class InProcessGroup final : public ProcessGroup {
   int index_;
   int rank_;  // in the world
   RankState& me_;
-  std::vector<std::pair<std::pair<int, int>, RoundSequence*>> pairs_;  // those met so far
+  std::vector<std::pair<std::pair<int, int>, RoundSequence*>> pairs_;  // those used so far
 };
 
 void InProcessGroup::give_up(const std::string& message) {
   shared_->fail(rank_, message);  // unless it has failed already
-  // The caller unwinds next, and its memory with it.
+  // The caller unwinds next and frees the memory of its calls.
   for (PostedCall* p = me_.in_flight.first; p != nullptr; p = p->in_flight.after) withdraw(*p);
   throw RunError(message);
 }
@@ -70,7 +70,7 @@ void InProcessGroup::give_up_like_others(const std::string& title) {
 
 void InProcessGroup::refuse_if_failed(const PostedCall& p) {
   if (!shared_->failed.load()) return;
-  compare(p);  // it may be this call that the failure is about
+  compare(p);  // the failure may be about this call
   give_up_like_others(title(p));
 }
 
@@ -79,7 +79,7 @@ InProcessGroup::~InProcessGroup() {
     after = p->in_flight.after;
     if (p->owner != this) continue;
     bool failed = shared_->failed.load(), done = false;
-    if (!failed && all_posted(*p)) done = complete(*p);  // for nobody has found that they differ
+    if (!failed && all_posted(*p)) done = complete(*p);  // and agree, since nothing has failed
     if (!done) {
       if (!failed) shared_->fail(rank_, fmt::format("{}: left before it was done", title(*p)));
       withdraw(*p);
@@ -111,8 +111,8 @@ RoundSequence& InProcessGroup::sequence_of(const CollectiveCall& call, int& part
   return *pairs_.emplace_back(key, &group_->pair(key.first, key.second)).second;
 }
 
-/// With a link, the transfers of a rank follow one another whatever their groups, as far as they
-/// can begin; else only those of a sequence do.
+/// With a link, all transfers of a rank pass it one after the other; without, only calls of one
+/// sequence are ordered.
 List<&PostedCall::unsettled>& InProcessGroup::queue_of(const PostedCall& p) {
   return shared_->options.link ? me_.through_link : p.round.sequence->unsettled(p.participant);
 }
@@ -132,17 +132,17 @@ Work InProcessGroup::start(const CollectiveCall& call) {
   }
   sequence.advance(participant);
   post.publish(head);
-  // The rest while the others come.
+  // What others need not see is done after publishing.
   me_.in_flight.append(post);
   queue_of(post).append(post);
   post.split = split_of(post);
-  // Of two that come at the same moment neither may see the other yet; they look again in waits.
+  // Two ranks that post at the same time may not see each other here; waits compare again.
   if (!meet(post)) compare(post);
   if (sequence.ranks.size() > 1) shared_->notify(sequence, participant);
   return {*this, &post};
 }
 
-/// Fails when a rank that is here calls something else.
+/// Fails when a rank that has posted calls something else.
 void InProcessGroup::compare(const PostedCall& p) {
   for (int participant = 0; participant < p.round.participants; ++participant) {
     if (participant == p.participant || !has_posted(p, participant)) continue;
@@ -153,7 +153,7 @@ void InProcessGroup::compare(const PostedCall& p) {
   }
 }
 
-/// Whether all are here; then they agree, too.
+/// Whether all have posted. Throws when their calls disagree.
 bool InProcessGroup::meet(PostedCall& p) {
   if (p.met || !all_posted(p)) return p.met;
   for (int participant = 0; participant < p.round.participants; ++participant)
@@ -164,7 +164,7 @@ bool InProcessGroup::meet(PostedCall& p) {
   return p.met = true;
 }
 
-/// Does this rank's share, and what others have left of theirs; whether all is done.
+/// Does this rank's share and, if asked, what is left of the others'; returns whether all is done.
 bool InProcessGroup::work_on(PostedCall& p, bool for_others) {
   bool helped = false;
   try {
@@ -172,16 +172,16 @@ bool InProcessGroup::work_on(PostedCall& p, bool for_others) {
     for (int i = 1; for_others && i < p.round.participants; ++i)
       helped |= help(p, (p.participant + i) % p.round.participants, shared_->failed,
                      shared_->options.timed);
-  } catch (const std::exception& e) {  // no memory: the others would wait until their deadline
+  } catch (const std::exception& e) {  // out of memory: the others would wait until the deadline
     give_up(fmt::format("{}: {}", title(p), e.what()));
   }
-  // Also when not all is done: of two that finish at the same moment neither may see the other's
-  // part yet, and both would leave it to the other to wake those who rest.
+  // Even when not all is done: two ranks that finish at the same time may not see each other's
+  // part, and each would rely on the other to wake the sleeping ranks.
   if (helped) shared_->notify(*p.round.sequence, p.participant);
   return complete(p);
 }
 
-/// The participant of a rank that can never come, or -1.
+/// A participant that has left the group without posting, or -1.
 int InProcessGroup::lost(const PostedCall& p) const {
   if (!group_->some_gone.load()) return -1;
   for (int participant = 0; participant < p.round.participants; ++participant) {
@@ -210,7 +210,7 @@ void InProcessGroup::give_up_late(const PostedCall& p, double seconds) {
 
 /// Waits until something about the call has changed; false when there is no time left.
 bool InProcessGroup::wait_for_change(PostedCall& p, Deadline& deadline) {
-  // What spins looks at as little as it can, to see it sooner.
+  // The spinning loop reads as little as possible, to notice a change sooner.
   double moment = std::min(shared_->spin, deadline.seconds);
   if (p.met ? spin([&] { return complete(p); }, moment)
             : spin([&] { return all_posted(p); }, moment))
@@ -221,7 +221,7 @@ bool InProcessGroup::wait_for_change(PostedCall& p, Deadline& deadline) {
   compare(p);
   if (me_.wakeup.wait(shared_->fence, changed, std::min(deadline.when(), now() + long_wait)))
     return true;
-  // Only who has waited long says so: the others have no time for it.
+  // Only long waits are registered, since that takes the mutex.
   std::string cycle = shared_->begin_long_wait(rank_, p);
   if (!cycle.empty()) shared_->fail_all(cycle);
   bool happened = me_.wakeup.wait(shared_->fence, changed, deadline.when());
@@ -229,8 +229,8 @@ bool InProcessGroup::wait_for_change(PostedCall& p, Deadline& deadline) {
   return happened;
 }
 
-/// Until all data of the call is where it belongs, or with a link until all came who were still
-/// missing, for then another may have its turn; false when there is no time for it.
+/// Until all data of the call has arrived. With a link it also returns when the last missing rank
+/// has posted, because another transfer may then be next. False when there is no time left.
 bool InProcessGroup::advance(PostedCall& p, Deadline& deadline) {
   bool for_others = deadline.seconds == 0;
   bool only_meet = shared_->options.link && !p.met;
@@ -238,7 +238,7 @@ bool InProcessGroup::advance(PostedCall& p, Deadline& deadline) {
     if (meet(p)) {
       if (only_meet) return true;
       if (work_on(p, for_others || !p.split.small)) break;
-      // Another rank that does its small share right now is faster than one that takes it over.
+      // A rank about to do its small share is faster than another that takes it over.
       if (!for_others && p.split.small) {
         for_others = true;
         if (spin([&] { return complete(p); }, shared_->patience)) break;
@@ -257,7 +257,7 @@ bool InProcessGroup::advance(PostedCall& p, Deadline& deadline) {
   return true;
 }
 
-/// All is done: what that means for the link. In the order of the queue.
+/// All is done: computes when the transfer passes the link. Called in the order of the queue.
 void InProcessGroup::settle(PostedCall& p) {
   queue_of(p).remove(p);
   p.settled = true;
@@ -292,10 +292,10 @@ bool InProcessGroup::pass_link(PostedCall& p, Deadline& deadline) {
   return true;
 }
 
-/// What settles next on the way to p. Of another sequence, what cannot begin holds up nobody: a
-/// receive that was called early must not keep its rank from what its partner waits for. Where the
-/// answer had met before it was asked for, nothing in front of it that its ranks called first is
-/// passed by: who sees that they came here sees that they came there.
+/// The call that has to settle next before p can. A call of another sequence is skipped while some
+/// of its ranks are missing: a receive that was started early must not block the transfer that its
+/// partner waits for. If all ranks have posted p, calls that all of them started before p are not
+/// skipped, because whoever sees their later posts sees their earlier ones.
 PostedCall& InProcessGroup::next_before(PostedCall& p) {
   PostedCall* next = queue_of(p).first;
   while (next != &p && next->round.sequence != p.round.sequence && !all_posted(*next))

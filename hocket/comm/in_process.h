@@ -1,6 +1,6 @@
 #pragma once
-// Ranks that are threads of one process. Nothing is staged: operands are read where they lie, and
-// reductions run in the order of the group's ranks, so that any bucketing gives the same bits.
+// Ranks that are threads of one process. Operands are read in place, without staging buffers.
+// Reductions add in the order of the group's ranks, so the bits do not depend on bucketing.
 
 #include <memory>
 #include <vector>
@@ -15,12 +15,13 @@ struct SharedState;
 struct InProcessOptions {
   double deadline = 60;  ///< seconds that a wait takes at most
   std::optional<Link> link = {};
-  /// Transfers have their times, which costs two looks at the clock for each. Always with a link.
+  /// Record the times of transfers: two reads of the clock for each. Always on with a link.
   bool timed = true;
 };
 
-/// Hosts all ranks of its world. There is no helper thread: what a call has to compute is done by
-/// those who test or wait for it, each a share, and none needs another's share to get on.
+/// Hosts all ranks of its world. There are no helper threads: the ranks that test or wait for a
+/// call do its arithmetic, each its share, and take over the shares of ranks that are busy
+/// elsewhere.
 class InProcess final : public Transport {
  public:
   explicit InProcess(int ranks, InProcessOptions options = {});

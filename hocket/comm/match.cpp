@@ -59,7 +59,7 @@ std::string disagreement(const PostedCall& p, int participant) {
   const PostedCall &a = p.participant < participant ? p : other,
                    &b = p.participant < participant ? other : p;
   if (!agree(a, b)) {
-    // What the title does not say of the second.
+    // What differs from the title, which describes the first call.
     std::string named = a.name == b.name || b.name.empty() ? "" : fmt::format("{} = ", b.name);
     std::string on = a.channel == b.channel ? "" : fmt::format(" on channel {}", b.channel);
     return fmt::format("{}: rank {} calls {}, rank {} calls {}{}{}", title(a), rank_of(a), a.text(),

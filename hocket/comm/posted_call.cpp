@@ -39,7 +39,7 @@ void append_rows(std::vector<std::int64_t>& rows, std::span<const std::int64_t> 
   rows.insert(rows.end(), given.begin(), given.end());
 }
 
-/// Whether other ranks could still read what this rank's results overwrite.
+/// Whether writing this rank's results could destroy operands that other ranks still read.
 bool must_copy(const CollectiveCall& call, int participant, const PostedCall::Range& r,
                std::int64_t received, int size) {
   std::int64_t unit = bytes(call.dtype);

@@ -1,5 +1,5 @@
 #pragma once
-// A call as one rank brought it to a round: written by that rank, read by all.
+// A call that a rank has posted to a round: written by that rank, read by all participants.
 
 #include <atomic>
 #include <memory>
@@ -15,8 +15,8 @@ struct RoundSequence;
 struct Segment;
 struct PostedCall;
 
-/// One meeting of the ranks of a sequence. Every rank follows it by itself, from the flags of all
-/// participants: there is no word that two ranks write while things go well.
+/// One matched call of the ranks of a sequence. Every rank follows its progress from the flags of
+/// all participants. Unless a rank takes over work of another, no word is written by two ranks.
 struct Round {
   RoundSequence* sequence = nullptr;
   Segment* segment = nullptr;
@@ -33,14 +33,14 @@ struct ListHook {
   PostedCall* after = nullptr;
 };
 
-/// How the work of a round is cut: every participant has a share of it, and every share some
-/// chunks. Each rank finds the same by itself. In units, see exchange().
+/// How the work of a round is divided: a share for each participant, cut into chunks. Each rank
+/// computes the same division. In units, see exchange().
 struct Split {
   std::int64_t units = 0;
-  std::int64_t share = 0;    // of each participant, from the first on, as far as there are units
-  std::int64_t chunk = 0;    // as far as there is share
-  std::uint32_t chunks = 0;  // of each share, some of them perhaps empty
-  bool small = true;         // not worth taking over, unless its rank is busy elsewhere
+  std::int64_t share = 0;    // of each participant; the last ones may have less
+  std::int64_t chunk = 0;    // of a share; the last one may be shorter
+  std::uint32_t chunks = 0;  // of each share, including empty ones
+  bool small = true;         // taken over only when its rank is late
 };
 
 /// What a rank tells the others about its call.
@@ -61,33 +61,35 @@ struct CallHead {
   Range only{};  // where there is one member
 };
 
-/// What others read on the way of a small call are the first two cache lines: the first moves to
-/// them when the rank comes, the second when its share is done. Those who wait look at a line all
-/// the time, and each look takes it away from who is to write there; so a line is written at one
-/// go, and what was written in an earlier epoch is not reset but told apart by its epoch.
+/// Of a small call, others read the first two cache lines only: the first one once the call is
+/// posted, the second once the share of its rank is done. Waiting ranks poll these lines, and every
+/// poll takes the line from its writer. So each line is written in one go, and flags of an earlier
+/// epoch are told apart by the epoch instead of being reset.
 struct alignas(64) PostedCall : CallHead {
-  // The head is good for others once this is the epoch of its segment.
+  // The head is valid once this equals the epoch of its segment.
   std::atomic<std::uint32_t> here{0};
 
   // The share of this participant. Whoever takes a chunk counts it in `taken` before and in `done`
   // after, both in the lower half of the word, behind the epoch.
-  static constexpr std::uint32_t dropped = 1 << 16;  // in `done`: taken, but not carried out
+  static constexpr std::uint32_t dropped = 1
+                                           << 16;  // in `done`: a chunk taken, but not carried out
   alignas(64) std::atomic<std::uint64_t> taken{0};
   std::atomic<std::uint64_t> done{0};
   std::atomic<double> done_at{0};
   double posted_at = 0;
 
-  // Of the rank alone, but for `round`.
+  // For the rank alone, except `round`.
   alignas(64) Round round;
   int participant = 0;  // index in the sequence
   std::uint32_t epoch = 0;
-  int seen = 0;      // participants that are here, all in front of this one
-  int finished = 0;  // participants whose share is done, all in front of this one
-  bool met = false;  // all are here and agree
+  int seen = 0;      // the participants below this one have all posted
+  int finished = 0;  // the shares of the participants below this one are all done
+  bool met = false;  // all have posted, and their calls agree
   bool settled = false;
   bool heavy = false;        // some of the lists below are in use
   bool same_bucket = false;  // pays no latency
-  std::size_t left = 0;      // in the first round of a segment: rounds of it that the rank has left
+  std::size_t left =
+      0;  // in the first round of a segment: how many of its rounds the rank has left
   ProcessGroup* owner = nullptr;
   ListHook in_flight, unsettled;
   Split split;
@@ -100,15 +102,15 @@ struct alignas(64) PostedCall : CallHead {
   std::vector<std::unique_ptr<std::byte[]>> copies;  // of operands that results overlap
 
   std::span<const Range> members() const { return {ranges, size}; }
-  /// Takes over a call of a rank with this participant, in a group of `participants`, but for its
-  /// head, which it returns; refuses one that makes no sense.
+  /// Stores a call, in a group of so many participants, but returns its head unpublished. Error for
+  /// sizes that do not fit.
   CallHead fill(const CollectiveCall& call, int participants);
-  /// From now on the rank is here.
+  /// From now on other ranks see the call.
   void publish(const CallHead& head) {
     static_cast<CallHead&>(*this) = head;
     here.store(epoch, std::memory_order_release);
   }
-  /// Of an all_to_all, by rank: rows of a member that go there, or come from there.
+  /// Of an all_to_all, by rank: how many rows of a member are sent there, or received from there.
   std::span<const std::int64_t> rows_of(std::size_t member, bool received) const;
   std::int64_t row(std::size_t member) const { return rows[member * rows.size() / size]; }
   std::int64_t bytes() const;  // of all operands
@@ -121,7 +123,7 @@ inline std::span<PostedCall> Round::posts() const {
   return {first, static_cast<std::size_t>(participants)};
 }
 
-/// A list of posts through one of their ListHook; adding and removing is O(1).
+/// A list of posted calls, linked through one of their hooks; adding and removing is O(1).
 template <ListHook PostedCall::*links>
 struct List {
   PostedCall* first = nullptr;

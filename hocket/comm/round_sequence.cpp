@@ -27,14 +27,14 @@ void RoundSequence::advance(int participant) {
     if (place.segment->next.compare_exchange_strong(following, fresh))
       following = fresh;
     else
-      give(fresh);  // another rank was faster, and `following` is its segment
+      give(fresh);  // another rank was faster; `following` is now its segment
   }
   place.segment = following;
   place.round = 0;
 }
 
 void RoundSequence::leave(PostedCall& p) {
-  // Its rank has the first post of a segment as long as any other, so that one counts.
+  // A rank counts in its first call of the segment, which stays in use as long as any other.
   Segment& segment = *p.round.segment;
   PostedCall& counter = segment.posts[static_cast<std::size_t>(p.participant)];
   if (++counter.left < Segment::length) return;

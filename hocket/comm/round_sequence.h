@@ -1,5 +1,5 @@
 #pragma once
-// Where calls of ranks meet in order: the rounds of a group, or of a pair in it.
+// Matches calls of ranks in the order started: the rounds of a group, or of a pair of its ranks.
 
 #include <atomic>
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace hocket::comm {
 
-/// Some rounds that follow one another, and are used again together. Nothing in them is reset: what
-/// was written in an earlier epoch is not `here`.
+/// Consecutive rounds, reused together. Flags are not reset between uses: each holds the epoch in
+/// which it was set, and one of an earlier epoch counts as not set.
 struct Segment {
   static constexpr std::size_t length = 16;  // rounds
 
@@ -24,23 +24,23 @@ struct Segment {
   std::atomic<std::size_t> left{0};     // participants
 };
 
-/// A list of segments that grows at its end while any rank runs ahead. A rank walks it alone; only
-/// what happens once per segment is shared.
+/// A list of segments, which grows while any rank runs ahead. Each rank walks it by itself, and
+/// ranks synchronise once per segment only.
 struct RoundSequence {
-  /// Seats are `members`, indices in `group_ranks`.
+  /// Participants are `members`, indices in `group_ranks`.
   RoundSequence(std::string group, const std::vector<int>& group_ranks, std::vector<int> members);
 
   std::string group;         // its name
   std::vector<int> members;  // by participant: index in the group
   std::vector<int> ranks;    // by participant: of the world
 
-  /// Where the next call of `participant` goes. `advance` when it has gone there.
+  /// Where the next call of `participant` is posted; call advance() after that.
   PostedCall& next(int participant) const {
     const Position& place = positions_[static_cast<std::size_t>(participant)];
     return place.segment->posts[place.round * ranks.size() + static_cast<std::size_t>(participant)];
   }
   void advance(int participant);
-  /// The rank of `p` needs its round no more. The last one to leave a segment hands it back.
+  /// The rank of `p` is done with its round. The last rank to leave a segment recycles it.
   void leave(PostedCall& p);
 
   List<&PostedCall::unsettled>& unsettled(int participant) {
@@ -48,7 +48,7 @@ struct RoundSequence {
   }
 
  private:
-  /// Of one participant; only its rank looks.
+  /// Of one participant, for its rank alone.
   struct alignas(64) Position {
     Segment* segment;
     std::size_t round = 0;

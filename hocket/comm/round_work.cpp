@@ -9,7 +9,7 @@ namespace hocket::comm {
 namespace {
 
 constexpr std::int64_t small_bytes = 16 << 10;
-constexpr std::int64_t chunk_bytes = 1 << 20;  // so that ranks share evenly where they can
+constexpr std::int64_t chunk_bytes = 1 << 20;  // small enough that ranks share the work evenly
 constexpr std::int64_t most_chunks = 32;       // of one participant
 constexpr std::int64_t unit_alignment = 64;    // elements: no two chunks write to one cache line
 
@@ -17,7 +17,7 @@ constexpr std::int64_t unit_alignment = 64;    // elements: no two chunks write 
 std::int64_t portion(std::int64_t units, int parts) {
   auto runs = static_cast<std::uint64_t>(units + unit_alignment - 1) / unit_alignment;
   auto some = static_cast<std::uint64_t>(parts);
-  // A short division takes a fraction of the time of a long one.
+  // A 32-bit division takes a fraction of the time of a 64-bit one.
   std::uint64_t each = runs < 1U << 31 ? static_cast<std::uint32_t>(runs + some - 1) /
                                              static_cast<std::uint32_t>(parts)
                                        : (runs + some - 1) / some;
@@ -57,7 +57,7 @@ bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed,
   for (std::uint64_t word = all == 0 ? 0 : owner.taken.load(); counted(word, p.epoch) < all;) {
     std::uint32_t taken = counted(word, p.epoch);
     if (!owner.taken.compare_exchange_weak(word, epoch + taken + 1)) continue;
-    // After the chunk is known to be taken: see withdraw().
+    // Must come after the chunk is marked as taken: see withdraw().
     if (failed.load()) {
       finish(PostedCall::dropped);
       return false;
@@ -68,11 +68,11 @@ bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed,
     try {
       if (first < last) exchange(p.round, first, last);
     } catch (...) {
-      finish(PostedCall::dropped);  // or withdraw() would wait for it for ever
+      finish(PostedCall::dropped);  // else withdraw() would wait for ever
       throw;
     }
     if (timed) owner.done_at.store(now(), std::memory_order_relaxed);
-    if (all == 1)  // who took the only one writes alone
+    if (all == 1)  // the only chunk: no other rank writes this word
       owner.done.store(epoch + 1, std::memory_order_release);
     else
       finish(1);
@@ -83,11 +83,10 @@ bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed,
 }
 
 void withdraw(const PostedCall& p) {
-  // Whoever takes a chunk after this has looked sees the failure, and leaves the chunk alone.
+  // A rank that takes a chunk after this function has read `taken` sees the failure and drops it.
   for (int participant = 0; participant < p.round.participants; ++participant) {
     PostedCall& other = p.round.at(participant);
-    if (!has_posted(p, participant))
-      continue;  // it has taken nothing, and nobody has taken from it
+    if (!has_posted(p, participant)) continue;  // none of its chunks can have been taken
     auto over = [&] {
       std::uint32_t done = counted(other.done.load(), p.epoch);
       return done % PostedCall::dropped + done / PostedCall::dropped;

@@ -1,5 +1,5 @@
 #pragma once
-// What happens in a round: who is here, what work that makes, and what of it is done.
+// The progress of a round: who has posted, how the work is divided, and how much of it is done.
 
 #include <string>
 
@@ -11,23 +11,23 @@ inline bool has_posted(const PostedCall& p, int participant) {
   return p.round.at(participant).here.load(std::memory_order_acquire) == p.epoch;
 }
 
-/// Whether all participants are taken, as seen from the post of one; amortised O(1).
+/// Whether all participants have posted, as seen by the rank of `p`; amortised O(1).
 inline bool all_posted(PostedCall& p) {
   while (p.seen < p.round.participants && has_posted(p, p.seen)) ++p.seen;
   return p.seen == p.round.participants;
 }
 
-/// How to cut the work of the round of `p`, if all agree with it.
+/// The division of the work of this round, given that all calls agree with `p`.
 Split split_of(const PostedCall& p);
-/// Chunks in the share of `participant`: all or, when its share is empty, none.
+/// Number of chunks in the share of `participant`; 0 for an empty share.
 inline std::uint32_t due(const Split& split, int participant) {
   return participant * split.share < split.units ? split.chunks : 0;
 }
-/// What `word` counts in this epoch, see PostedCall::taken.
+/// The count in `word` if it is of this epoch, else 0; see PostedCall::taken.
 inline std::uint32_t counted(std::uint64_t word, std::uint32_t epoch) {
   return word >> 32 == epoch ? static_cast<std::uint32_t>(word) : 0;
 }
-/// Whether all work is done, as seen from the post of one that has met; amortised O(1).
+/// Whether all work is done, as seen by the rank of `p`, which has met; amortised O(1).
 inline bool complete(PostedCall& p) {
   auto over = [&](int participant) {
     std::uint64_t done = p.round.at(participant).done.load(std::memory_order_acquire);
@@ -37,29 +37,29 @@ inline bool complete(PostedCall& p) {
   return p.finished == p.round.participants;
 }
 
-/// Takes and does the chunks of a participant's share that nobody has taken; true when there were
-/// any. Stops when `failed`, after which no memory of a rank that has withdrawn is touched. A chunk
-/// that throws counts as dropped: the round is never complete.
+/// Does all chunks of a participant's share that no rank has taken; returns whether there were any.
+/// Stops once `failed` is set, so that no memory of a rank that has withdrawn is touched. A chunk
+/// that throws counts as dropped, and the round never completes.
 bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed, bool timed);
-/// `failed` is set: returns when nobody reads or writes what the rank of `p` brought. Bounded by
-/// the time of one chunk.
+/// After `failed` was set: returns when no other rank accesses memory of the rank of `p` any more,
+/// which takes at most the time of one chunk.
 void withdraw(const PostedCall& p);
 
-/// Whether two calls are alike in all that could matter; false where one has to look closer.
+/// A fast test whether two calls agree; false means that disagreement() has to decide.
 inline bool clearly_agree(const CallHead& a, const CallHead& b) {
   return a.kind == b.kind && a.reduce == b.reduce && a.dtype == b.dtype && a.peer == b.peer &&
          a.channel == b.channel && a.size == 1 && b.size == 1 && a.only.count == b.only.count &&
          a.kind != Kind::all_to_all;
 }
-/// What the call of `p` and that of `participant`, which is here, disagree on; or "".
+/// In what the call of `p` and that of `participant`, which has posted, disagree; or "".
 std::string disagreement(const PostedCall& p, int participant);
 /// `%h = all_reduce on channel 3 of group "dp"`.
 std::string title(const PostedCall& p);
 std::string title(const RoundSequence& sequence, Kind kind, std::int64_t channel,
                   std::string_view name);
 
-/// Does the units of work from `first` to `last`. Units are the elements of the operands, member
-/// after member; of the results where kind is all_gather; receiving ranks where it is all_to_all.
+/// Does the units of work in [first, last). A unit is an element of an operand, member by member;
+/// of a result in an all_gather; a receiving rank in an all_to_all.
 void exchange(const Round& round, std::int64_t first, std::int64_t last);
 
 }  // namespace hocket::comm

@@ -30,7 +30,7 @@ RoundSequence& GroupState::pair(int from, int to) {
 }
 
 SharedState::SharedState(int count, InProcessOptions given) : options(given) {
-  // With more ranks than cores the one that spins may hold the core that the other needs.
+  // With more ranks than cores, a rank that spins may hold the core that the awaited rank needs.
   bool crowded = static_cast<unsigned>(count) > std::thread::hardware_concurrency();
   spin = crowded ? 1e-6 : 20e-6;
   patience = crowded ? 0 : 2e-6;

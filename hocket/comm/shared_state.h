@@ -14,14 +14,15 @@
 
 namespace hocket::comm {
 
-/// A rank. Others touch its wakeup, `started_at`, and what the world's mutex guards.
+/// What is kept for one rank. Other ranks use its wakeup, `started_at`, and what the mutex of the
+/// shared state guards.
 struct RankState {
   Wakeup wakeup;
-  List<&PostedCall::in_flight> in_flight;     // in all groups, as started
-  List<&PostedCall::unsettled> through_link;  // those that the link has not been asked for
+  List<&PostedCall::in_flight> in_flight;     // in all groups, in the order started
+  List<&PostedCall::unsettled> through_link;  // with a link: those without a time on it yet
   double link_free_at = 0;
   std::atomic<double> started_at{0};     // its latest call, where there are times
-  const PostedCall* waits_in = nullptr;  // guarded: the call that it has long waited for
+  const PostedCall* waits_in = nullptr;  // guarded: the call of its long wait
 };
 
 /// A group: one sequence for all its ranks, and one for each pair that sends.
@@ -46,11 +47,11 @@ struct SharedState {
 
   InProcessOptions options;
   Fence fence;
-  double spin;      // seconds before a rank rests
-  double patience;  // seconds before it does the share of another, where all is small
+  double spin;      // seconds before a rank sleeps
+  double patience;  // seconds before it takes over the small share of another rank
   std::vector<std::unique_ptr<RankState>> ranks;
   std::atomic<bool> failed{false};
-  std::atomic<int> ends{0};  // of groups, in use by ranks
+  std::atomic<int> ends{0};  // process groups in existence
   std::atomic<bool> closed{false};
 
   std::shared_ptr<GroupState> group(const std::string& name, const std::vector<int>& of);
@@ -61,19 +62,19 @@ struct SharedState {
         ranks[static_cast<std::size_t>(sequence.ranks[i])]->wakeup.notify();
   }
 
-  /// The first one counts. `fail` says `rank 1 failed: ...`.
+  /// Only the first failure is kept. fail() tells it as `rank 1 failed: ...`.
   void fail(int rank, const std::string& cause);
   void fail_all(const std::string& cause);
   std::string failure();
-  /// Whose failure was the first; none when it was nobody's alone.
+  /// The rank of the first failure; none when calls of several ranks do not fit together.
   std::optional<int> first_failed();
 
-  /// `rank` sleeps in the wait for `post` until it wakes up. When it thereby closes a cycle of
-  /// ranks that wait for each other, returns what that looks like; otherwise "".
+  /// `rank` waits in `post` until end_long_wait(). Returns a description of the deadlock if this
+  /// wait closes a cycle of waiting ranks, otherwise "".
   std::string begin_long_wait(int rank, const PostedCall& post);
   void end_long_wait(int rank);
-  /// `waits in ... for rank 2, which has not started anything for 3 s`; without times there, `which
-  /// is in no long wait`.
+  /// `waits in ... for rank 2, which has not started anything for 3 s`; where calls are not timed,
+  /// `which is in no long wait`.
   std::string doing(int rank);
 
  private:

@@ -26,7 +26,7 @@ void Wakeup::wake() {
 }
 
 void Wakeup::sleep(std::uint32_t seen, double seconds) {
-  // The usual slack of 50 us would make the ends of emulated transfers late.
+  // The default timer slack of 50 us would end emulated transfers late.
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
   double whole = std::floor(std::min(seconds, 1e6));
   timespec time{static_cast<time_t>(whole),

@@ -1,5 +1,5 @@
 #pragma once
-// How a rank waits: it spins for a moment, then rests on its wakeup until another rank rings.
+// How a rank waits: it spins for a moment, then sleeps until another rank notifies it.
 
 #include <atomic>
 #include <chrono>
@@ -13,7 +13,7 @@ inline double now() {
   return static_cast<double>(time.count()) * 1e-9;
 }
 
-/// Counts from when somebody first asks, because a wait that need not wait should not read a clock.
+/// Starts to count when it is first asked for: a wait that is over at once never reads the clock.
 struct Deadline {
   double seconds;
   double at = 0;
@@ -31,11 +31,11 @@ bool spin(Condition happened, double seconds) {
   return false;
 }
 
-/// Whoever rings first changes what the other waits for, then looks whether that one rests; who
-/// rests first says so, then looks for the change. Between the two steps both need a fence. Ringing
-/// is frequent and resting rare, so the fence of the one who rests is one for all threads of the
-/// process (membarrier), and who rings only keeps the compiler from mixing the steps up. Where the
-/// system has no such fence, both fence for themselves.
+/// Orders the two sides of a wakeup. The notifier changes the condition, then reads whether the
+/// other sleeps; the waiter writes that it sleeps, then reads the condition. Both need a full fence
+/// between their steps. Notifying is frequent and sleeping is rare, so the waiter issues a fence
+/// for all threads of the process (membarrier) and the notifier needs a compiler fence only. Where
+/// the system has no membarrier, both issue a fence of their own.
 class Fence {
  public:
   Fence();
@@ -51,16 +51,17 @@ class Fence {
   bool symmetric_;
 };
 
-/// One per rank, as old as the world: so whoever rings need not know what the rank waits for, and
-/// what it waits for may go away. Wakers change their condition first, fence, then ring.
+/// Lets other ranks wake one rank. It lives as long as the world, so that a notifier need not know
+/// what the rank waits for, and that may be freed meanwhile. Notifiers change the condition, call
+/// Fence::before_notify, then notify().
 class alignas(64) Wakeup {
  public:
-  /// Wakes the rank when it rests; a load otherwise.
+  /// Wakes the rank if it sleeps; costs one load otherwise.
   void notify() {
     if (waiting_.load(std::memory_order_relaxed) != 0) wake();
   }
 
-  /// Until `happened()`, or the clock says `until`. Only the rank itself may rest.
+  /// Sleeps until `happened()`, at most until the time `until`. For the rank itself only.
   template <class Condition>
   bool wait(const Fence& fence, Condition happened, double until) {
     while (true) {
