@@ -93,26 +93,26 @@ struct SpinBarrier {
 class ByHand {
  public:
   [[gnu::noinline]] void all_reduce(int rank, const float* send, float* recv, std::int64_t count) {
-    Seat& seat = seats_[rank];
-    seat.send = send;
-    seat.recv = recv;
-    barrier_.arrive(seat.target, 2);
+    Participant& participant = participants_[rank];
+    participant.send = send;
+    participant.recv = recv;
+    barrier_.arrive(participant.target, 2);
     std::int64_t first = count / 2 * rank, last = first + count / 2;
-    const float *a = seats_[0].send, *b = seats_[1].send;
-    float *x = seats_[0].recv, *y = seats_[1].recv;
+    const float *a = participants_[0].send, *b = participants_[1].send;
+    float *x = participants_[0].recv, *y = participants_[1].recv;
 #pragma GCC ivdep
     for (std::int64_t k = first; k < last; ++k) x[k] = y[k] = a[k] + b[k];
-    barrier_.arrive(seat.target, 2);
+    barrier_.arrive(participant.target, 2);
   }
 
  private:
-  struct alignas(64) Seat {
+  struct alignas(64) Participant {
     const float* send;
     float* recv;
     std::uint32_t target = 0;
   };
   SpinBarrier barrier_;
-  Seat seats_[2];
+  Participant participants_[2];
 };
 
 double by_hand(Data& data, int rounds) {
@@ -126,7 +126,7 @@ double by_hand(Data& data, int rounds) {
 }
 
 double by_hocket(Data& data, int rounds) {
-  comm::InProcess world(static_cast<int>(data.ranks));
+  comm::InProcess world(static_cast<int>(data.ranks), {.timed = false});
   std::vector<std::unique_ptr<comm::ProcessGroup>> groups;
   for (std::size_t r = 0; r < data.ranks; ++r) groups.push_back(world.all(static_cast<int>(r)));
   return time_ranks(data.ranks, rounds, [&](int rank, int times) {

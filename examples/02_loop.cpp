@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "hocket/comm/in_process.h"
 #include "hocket/driver/compile.h"
 #include "hocket/ir/parse.h"
 #include "hocket/iter/phases_text.h"
@@ -35,20 +36,21 @@ Tensor four(float first) {
 
 /// Five iterations, with a look at the parameter after the third.
 std::vector<float> train(const Program& program) {
-  Ranks ranks(program, {});
-  Loop loop(program, ranks, {{{"w", four(1)}}, {{"w", four(1)}}});
+  comm::InProcess transport(program.world->ranks());  // ranks are threads
+  Ranks ranks(program, transport);
+  Loop loop(program, ranks, {{four(1), {}}, {four(1), {}}});  // by rank and input: %w, %x
   std::vector<float> seen;
   for (int k = 0; k < 5; ++k) {
     float x = 0.1f * static_cast<float>(k + 1);
-    std::vector<Loop::Named> batch{{{"x", four(x)}}, {{"x", four(-x)}}};
+    InputTables batch{{{}, four(x)}, {{}, four(-x)}};
     for (const Loop::Produced& p : loop.step(batch)) seen.push_back(p.value.as<float>()[0]);
     if (k == 2) {
       (void)loop.drain();  // a checkpoint: what is late is done now
-      seen.push_back(loop.state()[0].at("w").as<float>()[0]);
+      seen.push_back(loop.state()[0][0].as<float>()[0]);
     }
   }
   (void)loop.finish();
-  seen.push_back(loop.state()[1].at("w").as<float>()[3]);
+  seen.push_back(loop.state()[1][0].as<float>()[3]);
   return seen;
 }
 

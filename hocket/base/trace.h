@@ -36,6 +36,7 @@ struct Span {
 };
 
 struct RankTrace {
+  int rank = 0;                                  ///< its number in the world
   std::vector<std::string> lanes = {"compute"};  ///< behind the compute lane, one for each group
   std::vector<TraceLabel> labels;
   std::vector<Span> spans;  ///< of each lane in the order of their ends

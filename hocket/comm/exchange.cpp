@@ -4,7 +4,7 @@
 
 #include "hocket/base/small_vector.h"
 #include "hocket/comm/reduce.h"
-#include "hocket/comm/round.h"
+#include "hocket/comm/round_work.h"
 
 namespace hocket::comm {
 namespace {
@@ -15,7 +15,7 @@ void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
 }
 
 void reduce_range(const Round& round, std::size_t member, std::int64_t first, std::int64_t last) {
-  const Post& any = round.at(0);
+  const PostedCall& any = round.at(0);
   std::int64_t size = bytes(any.dtype);
   SmallVector<const void*, 16> operands;
   SmallVector<void*, 16> results;
@@ -24,43 +24,44 @@ void reduce_range(const Round& round, std::size_t member, std::int64_t first, st
     int owner = any.kind == Kind::reduce ? any.peer : -1;  // -1: all
     std::int64_t skipped = 0;                              // elements before the owner's piece
     if (any.kind == Kind::reduce_scatter) {
-      std::int64_t piece = any.ranges[member].count / round.seats;
+      std::int64_t piece = any.ranges[member].count / round.participants;
       owner = static_cast<int>(first / piece);
       skipped = owner * piece;
       end = std::min(end, skipped + piece);
     }
     operands.clear();
     results.clear();
-    for (int seat = 0; seat < round.seats; ++seat) {
-      const Post::Range& r = round.at(seat).ranges[member];
+    for (int participant = 0; participant < round.participants; ++participant) {
+      const PostedCall::Range& r = round.at(participant).ranges[member];
       operands.push_back(r.send + first * size);
-      if (r.recv != nullptr && (owner < 0 || seat == owner))
+      if (r.recv != nullptr && (owner < 0 || participant == owner))
         results.push_back(r.recv + (first - skipped) * size);
     }
     reduce_elements(any.dtype, any.reduce, {operands.data(), operands.size()},
                     {results.data(), results.size()}, end - first);
     if (any.kind == Kind::reduce)
-      for (int seat = 0; seat < round.seats; ++seat)
-        if (const auto& r = round.at(seat).ranges[member]; seat != owner && r.recv != nullptr)
+      for (int participant = 0; participant < round.participants; ++participant)
+        if (const auto& r = round.at(participant).ranges[member];
+            participant != owner && r.recv != nullptr)
           copy(r.recv + first * size, r.send + first * size, (end - first) * size);
     first = end;
   }
 }
 
-/// broadcast, send and all_gather: what one rank has goes to all.
+/// broadcast, send and all_gather: the operand of one rank is copied to all.
 void copy_range(const Round& round, std::size_t member, std::int64_t first, std::int64_t last) {
-  const Post& any = round.at(0);
+  const PostedCall& any = round.at(0);
   std::int64_t size = bytes(any.dtype), count = any.ranges[member].count;
   while (first < last) {
     std::int64_t end = last, skipped = 0;
-    int source = any.kind == Kind::broadcast ? any.peer : 0;  // a sender has the first seat
+    int source = any.kind == Kind::broadcast ? any.peer : 0;  // a sender is the first participant
     if (any.kind == Kind::all_gather) {
       source = static_cast<int>(first / count);
       skipped = source * count;
       end = std::min(end, skipped + count);
     }
     const std::byte* from = round.at(source).ranges[member].send;
-    for (const Post& p : round.posts())
+    for (const PostedCall& p : round.posts())
       if (std::byte* to = p.ranges[member].recv)
         copy(to + first * size, from + (first - skipped) * size, (end - first) * size);
     first = end;
@@ -68,11 +69,11 @@ void copy_range(const Round& round, std::size_t member, std::int64_t first, std:
 }
 
 void exchange_rows(const Round& round, int to) {
-  const Post& receiver = round.at(to);
+  const PostedCall& receiver = round.at(to);
   for (std::size_t m = 0; m < receiver.size; ++m) {
     std::int64_t row = receiver.row(m) * bytes(receiver.dtype);
     std::byte* at = receiver.ranges[m].recv;
-    for (const Post& p : round.posts()) {
+    for (const PostedCall& p : round.posts()) {
       auto rows = p.rows_of(m, false);
       std::int64_t first = std::accumulate(rows.begin(), rows.begin() + to, std::int64_t{0});
       std::int64_t length = rows[static_cast<std::size_t>(to)] * row;
@@ -86,7 +87,7 @@ void exchange_rows(const Round& round, int to) {
 }  // namespace
 
 void exchange(const Round& round, std::int64_t first, std::int64_t last) {
-  const Post& any = round.at(0);
+  const PostedCall& any = round.at(0);
   if (facts(any.kind).result == ResultSize::by_rows) {
     for (std::int64_t to = first; to < last; ++to) exchange_rows(round, static_cast<int>(to));
     return;
@@ -94,7 +95,7 @@ void exchange(const Round& round, std::int64_t first, std::int64_t last) {
   const Collective& c = facts(any.kind);
   for (std::size_t m = 0; m < any.size && first < last; ++m) {
     std::int64_t length = any.ranges[m].count;
-    if (c.result == ResultSize::gathered) length *= round.seats;
+    if (c.result == ResultSize::gathered) length *= round.participants;
     std::int64_t end = std::min(last, length);
     if (first < end)
       c.reduces ? reduce_range(round, m, first, end) : copy_range(round, m, first, end);

@@ -4,197 +4,203 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
-#include "hocket/comm/world.h"
+#include "hocket/comm/shared_state.h"
 
 namespace hocket::comm {
 namespace {
 
-constexpr double last_moment = 60e-6;  // seconds before the end of a transfer that are not slept
-constexpr double doze = 10e-3;         // seconds of rest after which a rank may be in a deadlock
+constexpr double last_moment = 60e-6;  // seconds: the end of a transfer is awaited by spinning
+constexpr double long_wait = 10e-3;    // seconds of sleep after which a rank looks for a deadlock
 
 class InProcessGroup final : public ProcessGroup {
  public:
-  InProcessGroup(std::shared_ptr<World> world, std::shared_ptr<Group> group, int index)
-      : world_(std::move(world)),
+  InProcessGroup(std::shared_ptr<SharedState> world, std::shared_ptr<GroupState> group, int index)
+      : shared_(std::move(world)),
         group_(std::move(group)),
         index_(index),
         rank_(group_->ranks[static_cast<std::size_t>(index)]),
-        me_(*world_->ranks[static_cast<std::size_t>(rank_)]) {}
+        me_(*shared_->ranks[static_cast<std::size_t>(rank_)]) {
+    ++shared_->ends;
+  }
   ~InProcessGroup() override;
 
   int size() const override { return static_cast<int>(group_->ranks.size()); }
   int index() const override { return index_; }
-  double deadline() const override { return world_->options.deadline; }
-  Work start(const Call& call) override;
+  double deadline() const override { return shared_->options.deadline; }
+  Work start(const CollectiveCall& call) override;
 
  protected:
   bool finish(void* ticket, double seconds, Transfer& transfer) override;
 
  private:
-  Lane& lane_of(const Call& call, int& seat);
-  void compare(const Post& p);
-  bool meet(Post& p);
-  bool work_on(Post& p, bool for_others);
-  void settle(Post& p);
-  bool advance(Post& p, Deadline& deadline);
-  bool wait_for_change(Post& p, Deadline& deadline);
-  bool pass_link(Post& p, Deadline& deadline);
-  List<&Post::unsettled>& queue_of(const Post& p);
-  Post& next_before(Post& p);
-  int lost(const Post& p) const;
+  RoundSequence& sequence_of(const CollectiveCall& call, int& participant);
+  void compare(const PostedCall& p);
+  bool meet(PostedCall& p);
+  bool work_on(PostedCall& p, bool for_others);
+  void settle(PostedCall& p);
+  bool advance(PostedCall& p, Deadline& deadline);
+  bool wait_for_change(PostedCall& p, Deadline& deadline);
+  bool pass_link(PostedCall& p, Deadline& deadline);
+  List<&PostedCall::unsettled>& queue_of(const PostedCall& p);
+  PostedCall& next_before(PostedCall& p);
+  int lost(const PostedCall& p) const;
   [[noreturn]] void give_up(const std::string& message);
-  [[noreturn]] void give_up_late(const Post& p, double seconds);
+  [[noreturn]] void give_up_late(const PostedCall& p, double seconds);
   [[noreturn]] void give_up_like_others(const std::string& title);
-  void refuse_if_failed(const Post& p);
+  void refuse_if_failed(const PostedCall& p);
 
-  std::shared_ptr<World> world_;
-  std::shared_ptr<Group> group_;
+  std::shared_ptr<SharedState> shared_;
+  std::shared_ptr<GroupState> group_;
   int index_;
   int rank_;  // in the world
-  Rank& me_;
-  std::vector<std::pair<std::pair<int, int>, Lane*>> pairs_;  // those met so far
+  RankState& me_;
+  std::vector<std::pair<std::pair<int, int>, RoundSequence*>> pairs_;  // those used so far
 };
 
 void InProcessGroup::give_up(const std::string& message) {
-  world_->fail(rank_, message);  // unless it has failed already
-  // The caller unwinds next, and its memory with it.
-  for (Post* p = me_.in_flight.first; p != nullptr; p = p->in_flight.after) withdraw(*p);
+  shared_->fail(rank_, message);  // unless it has failed already
+  // The caller unwinds next and frees the memory of its calls.
+  for (PostedCall* p = me_.in_flight.first; p != nullptr; p = p->in_flight.after) withdraw(*p);
   throw RunError(message);
 }
 
 void InProcessGroup::give_up_like_others(const std::string& title) {
-  give_up(fmt::format("{}: {}", title, world_->failure()));
+  give_up(fmt::format("{}: {}", title, shared_->failure()));
 }
 
-void InProcessGroup::refuse_if_failed(const Post& p) {
-  if (!world_->failed.load()) return;
-  compare(p);  // it may be this call that the failure is about
+void InProcessGroup::refuse_if_failed(const PostedCall& p) {
+  if (!shared_->failed.load()) return;
+  compare(p);  // the failure may be about this call
   give_up_like_others(title(p));
 }
 
 InProcessGroup::~InProcessGroup() {
-  for (Post *p = me_.in_flight.first, *after = nullptr; p != nullptr; p = after) {
+  for (PostedCall *p = me_.in_flight.first, *after = nullptr; p != nullptr; p = after) {
     after = p->in_flight.after;
     if (p->owner != this) continue;
-    bool failed = world_->failed.load(), done = false;
-    if (!failed && all_here(*p)) done = complete(*p);  // for nobody has found that they differ
+    bool failed = shared_->failed.load(), done = false;
+    if (!failed && all_posted(*p)) done = complete(*p);  // and agree, since nothing has failed
     if (!done) {
-      if (!failed) world_->fail(rank_, fmt::format("{}: left before it was done", title(*p)));
+      if (!failed) shared_->fail(rank_, fmt::format("{}: left before it was done", title(*p)));
       withdraw(*p);
     }
     if (!p->settled) queue_of(*p).remove(*p);
     me_.in_flight.remove(*p);
-    if (done) p->round.lane->leave(*p);
+    if (done) p->round.sequence->leave(*p);
   }
   group_->gone[static_cast<std::size_t>(index_)].store(true);
   group_->some_gone.store(true);
-  world_->ring(group_->lane, index_);
+  shared_->notify(group_->sequence, index_);
+  --shared_->ends;
 }
 
-Lane& InProcessGroup::lane_of(const Call& call, int& seat) {
-  seat = index_;
+RoundSequence& InProcessGroup::sequence_of(const CollectiveCall& call, int& participant) {
+  participant = index_;
   bool sends = call.kind == Kind::send;
   bool pair = facts(call.kind).point_to_point;
   if (!facts(call.kind).peer.empty())
     if (call.peer < 0 || call.peer >= size() || (pair && call.peer == index_))
       hocket::fail("{}: peer {} of {} in a group of {}",
-                   title(group_->lane, call.kind, call.channel, call.name), call.peer, index_,
+                   title(group_->sequence, call.kind, call.channel, call.name), call.peer, index_,
                    count_of(size(), "rank"));
-  if (!pair) return group_->lane;
-  seat = sends ? 0 : 1;
+  if (!pair) return group_->sequence;
+  participant = sends ? 0 : 1;
   std::pair key = sends ? std::pair{index_, call.peer} : std::pair{call.peer, index_};
-  for (auto& [known, lane] : pairs_)
-    if (known == key) return *lane;
+  for (auto& [known, sequence] : pairs_)
+    if (known == key) return *sequence;
   return *pairs_.emplace_back(key, &group_->pair(key.first, key.second)).second;
 }
 
-/// With a link, the transfers of a rank follow one another whatever their groups, as far as they
-/// can begin; else only those of a lane do.
-List<&Post::unsettled>& InProcessGroup::queue_of(const Post& p) {
-  return world_->options.link ? me_.through_link : p.round.lane->unsettled(p.seat);
+/// With a link, all transfers of a rank pass it one after the other; without, only calls of one
+/// sequence are ordered.
+List<&PostedCall::unsettled>& InProcessGroup::queue_of(const PostedCall& p) {
+  return shared_->options.link ? me_.through_link : p.round.sequence->unsettled(p.participant);
 }
 
-Work InProcessGroup::start(const Call& call) {
-  int seat = 0;
-  Lane& lane = lane_of(call, seat);
-  if (world_->failed.load()) give_up_like_others(title(lane, call.kind, call.channel, call.name));
-  Post& post = lane.next(seat);
-  CallHead head = post.fill(call, static_cast<int>(lane.ranks.size()));
-  post.lap = post.round.segment->lap;
+Work InProcessGroup::start(const CollectiveCall& call) {
+  int participant = 0;
+  RoundSequence& sequence = sequence_of(call, participant);
+  if (shared_->failed.load())
+    give_up_like_others(title(sequence, call.kind, call.channel, call.name));
+  PostedCall& post = sequence.next(participant);
+  CallHead head = post.fill(call, static_cast<int>(sequence.ranks.size()));
+  post.epoch = post.round.segment->epoch;
   post.owner = this;
-  if (world_->options.timed) {
-    post.came_at = now();
-    me_.started_at.store(post.came_at, std::memory_order_relaxed);
+  if (shared_->options.timed) {
+    post.posted_at = now();
+    me_.started_at.store(post.posted_at, std::memory_order_relaxed);
   }
-  lane.advance(seat);
+  sequence.advance(participant);
   post.publish(head);
-  // The rest while the others come.
+  // What others need not see is done after publishing.
   me_.in_flight.append(post);
   queue_of(post).append(post);
   post.split = split_of(post);
-  // Of two that come at the same moment neither may see the other yet; they look again in waits.
+  // Two ranks that post at the same time may not see each other here; waits compare again.
   if (!meet(post)) compare(post);
-  if (lane.ranks.size() > 1) world_->ring(lane, seat);
+  if (sequence.ranks.size() > 1) shared_->notify(sequence, participant);
   return {*this, &post};
 }
 
-/// Fails when a rank that is here calls something else.
-void InProcessGroup::compare(const Post& p) {
-  for (int seat = 0; seat < p.round.seats; ++seat) {
-    if (seat == p.seat || !is_here(p, seat)) continue;
-    std::string difference = disagreement(p, seat);
+/// Fails when a rank that has posted calls something else.
+void InProcessGroup::compare(const PostedCall& p) {
+  for (int participant = 0; participant < p.round.participants; ++participant) {
+    if (participant == p.participant || !has_posted(p, participant)) continue;
+    std::string difference = disagreement(p, participant);
     if (difference.empty()) continue;
-    world_->fail_all(difference);
+    shared_->fail_all(difference);
     give_up(difference);
   }
 }
 
-/// Whether all are here; then they agree, too.
-bool InProcessGroup::meet(Post& p) {
-  if (p.met || !all_here(p)) return p.met;
-  for (int seat = 0; seat < p.round.seats; ++seat)
-    if (!clearly_agree(p, p.round.at(seat))) {
+/// Whether all have posted. Throws when their calls disagree.
+bool InProcessGroup::meet(PostedCall& p) {
+  if (p.met || !all_posted(p)) return p.met;
+  for (int participant = 0; participant < p.round.participants; ++participant)
+    if (!clearly_agree(p, p.round.at(participant))) {
       compare(p);
       break;
     }
   return p.met = true;
 }
 
-/// Does this rank's share, and what others have left of theirs; whether all is done.
-bool InProcessGroup::work_on(Post& p, bool for_others) {
+/// Does this rank's share and, if asked, what is left of the others'; returns whether all is done.
+bool InProcessGroup::work_on(PostedCall& p, bool for_others) {
   bool helped = false;
   try {
-    helped = help(p, p.seat, world_->failed, world_->options.timed);
-    for (int i = 1; for_others && i < p.round.seats; ++i)
-      helped |= help(p, (p.seat + i) % p.round.seats, world_->failed, world_->options.timed);
-  } catch (const std::exception& e) {  // no memory: the others would wait until their deadline
+    helped = help(p, p.participant, shared_->failed, shared_->options.timed);
+    for (int i = 1; for_others && i < p.round.participants; ++i)
+      helped |= help(p, (p.participant + i) % p.round.participants, shared_->failed,
+                     shared_->options.timed);
+  } catch (const std::exception& e) {  // out of memory: the others would wait until the deadline
     give_up(fmt::format("{}: {}", title(p), e.what()));
   }
-  // Also when not all is done: of two that finish at the same moment neither may see the other's
-  // part yet, and both would leave it to the other to wake those who rest.
-  if (helped) world_->ring(*p.round.lane, p.seat);
+  // Even when not all is done: two ranks that finish at the same time may not see each other's
+  // part, and each would rely on the other to wake the sleeping ranks.
+  if (helped) shared_->notify(*p.round.sequence, p.participant);
   return complete(p);
 }
 
-/// The seat of a rank that can never come, or -1.
-int InProcessGroup::lost(const Post& p) const {
+/// A participant that has left the group without posting, or -1.
+int InProcessGroup::lost(const PostedCall& p) const {
   if (!group_->some_gone.load()) return -1;
-  for (int seat = 0; seat < p.round.seats; ++seat) {
-    int index = p.round.lane->members[static_cast<std::size_t>(seat)];
-    if (group_->gone[static_cast<std::size_t>(index)].load() && !is_here(p, seat)) return seat;
+  for (int participant = 0; participant < p.round.participants; ++participant) {
+    int index = p.round.sequence->members[static_cast<std::size_t>(participant)];
+    if (group_->gone[static_cast<std::size_t>(index)].load() && !has_posted(p, participant))
+      return participant;
   }
   return -1;
 }
 
-void InProcessGroup::give_up_late(const Post& p, double seconds) {
+void InProcessGroup::give_up_late(const PostedCall& p, double seconds) {
   std::string missing, doing;
   int count = 0;
-  for (int seat = 0; seat < p.round.seats; ++seat) {
-    if (is_here(p, seat)) continue;
-    int rank = p.round.lane->ranks[static_cast<std::size_t>(seat)];
+  for (int participant = 0; participant < p.round.participants; ++participant) {
+    if (has_posted(p, participant)) continue;
+    int rank = p.round.sequence->ranks[static_cast<std::size_t>(participant)];
     const char* comma = count++ == 0 ? "" : ", ";
     missing += fmt::format("{}{}", comma, rank);
-    doing += fmt::format("{}rank {} {}", comma, rank, world_->doing(rank));
+    doing += fmt::format("{}rank {} {}", comma, rank, shared_->doing(rank));
   }
   if (count == 0)
     give_up(fmt::format("{}: all ranks came, but it takes over {:.4g} s", title(p), seconds));
@@ -203,45 +209,47 @@ void InProcessGroup::give_up_late(const Post& p, double seconds) {
 }
 
 /// Waits until something about the call has changed; false when there is no time left.
-bool InProcessGroup::wait_for_change(Post& p, Deadline& deadline) {
-  // What spins looks at as little as it can, to see it sooner.
-  double moment = std::min(world_->spin, deadline.seconds);
-  if (p.met ? spin([&] { return complete(p); }, moment) : spin([&] { return all_here(p); }, moment))
+bool InProcessGroup::wait_for_change(PostedCall& p, Deadline& deadline) {
+  // The spinning loop reads as little as possible, to notice a change sooner.
+  double moment = std::min(shared_->spin, deadline.seconds);
+  if (p.met ? spin([&] { return complete(p); }, moment)
+            : spin([&] { return all_posted(p); }, moment))
     return true;
   auto changed = [&] {
-    return (p.met ? complete(p) : all_here(p) || lost(p) >= 0) || world_->failed.load();
+    return (p.met ? complete(p) : all_posted(p) || lost(p) >= 0) || shared_->failed.load();
   };
   compare(p);
-  if (me_.bell.rest(world_->fence, changed, std::min(deadline.when(), now() + doze))) return true;
-  // Only who has waited long says so: the others have no time for it.
-  std::string circle = world_->fall_asleep(rank_, p);
-  if (!circle.empty()) world_->fail_all(circle);
-  bool happened = me_.bell.rest(world_->fence, changed, deadline.when());
-  world_->wake_up(rank_);
+  if (me_.wakeup.wait(shared_->fence, changed, std::min(deadline.when(), now() + long_wait)))
+    return true;
+  // Only long waits are registered, since that takes the mutex.
+  std::string cycle = shared_->begin_long_wait(rank_, p);
+  if (!cycle.empty()) shared_->fail_all(cycle);
+  bool happened = me_.wakeup.wait(shared_->fence, changed, deadline.when());
+  shared_->end_long_wait(rank_);
   return happened;
 }
 
-/// Until all data of the call is where it belongs, or with a link until all came who were still
-/// missing, for then another may have its turn; false when there is no time for it.
-bool InProcessGroup::advance(Post& p, Deadline& deadline) {
+/// Until all data of the call has arrived. With a link it also returns when the last missing rank
+/// has posted, because another transfer may then be next. False when there is no time left.
+bool InProcessGroup::advance(PostedCall& p, Deadline& deadline) {
   bool for_others = deadline.seconds == 0;
-  bool only_meet = world_->options.link && !p.met;
+  bool only_meet = shared_->options.link && !p.met;
   while (true) {
     if (meet(p)) {
       if (only_meet) return true;
       if (work_on(p, for_others || !p.split.small)) break;
-      // Another rank that does its small share right now is faster than one that takes it over.
+      // A rank about to do its small share is faster than another that takes it over.
       if (!for_others && p.split.small) {
         for_others = true;
-        if (spin([&] { return complete(p); }, world_->patience)) break;
+        if (spin([&] { return complete(p); }, shared_->patience)) break;
         continue;
       }
     }
-    if (deadline.seconds > 0 && !p.met && spin([&] { return all_here(p); }, 0)) continue;
+    if (deadline.seconds > 0 && !p.met && spin([&] { return all_posted(p); }, 0)) continue;
     refuse_if_failed(p);
-    if (int seat = lost(p); seat >= 0)
+    if (int participant = lost(p); participant >= 0)
       give_up(fmt::format("{}: rank {} left", title(p),
-                          p.round.lane->ranks[static_cast<std::size_t>(seat)]));
+                          p.round.sequence->ranks[static_cast<std::size_t>(participant)]));
     if (deadline.seconds == 0) return false;
     if (!wait_for_change(p, deadline)) give_up_late(p, deadline.seconds);
   }
@@ -249,65 +257,65 @@ bool InProcessGroup::advance(Post& p, Deadline& deadline) {
   return true;
 }
 
-/// All is done: what that means for the link. In the order of the queue.
-void InProcessGroup::settle(Post& p) {
+/// All is done: computes when the transfer passes the link. Called in the order of the queue.
+void InProcessGroup::settle(PostedCall& p) {
   queue_of(p).remove(p);
   p.settled = true;
-  if (!world_->options.timed) return;
+  if (!shared_->options.timed) return;
   double ready = 0, done = 0;
-  for (const Post& other : p.round.posts()) {
-    ready = std::max(ready, other.came_at);
+  for (const PostedCall& other : p.round.posts()) {
+    ready = std::max(ready, other.posted_at);
     done = std::max(done, other.done_at.load(std::memory_order_relaxed));
   }
-  int seats = p.round.seats;
-  p.transfer = {link_bytes(p.kind, seats, static_cast<double>(p.bytes())), ready,
+  int participants = p.round.participants;
+  p.transfer = {link_bytes(p.kind, participants, static_cast<double>(p.bytes())), ready,
                 std::max(ready, done)};
-  if (!world_->options.link || seats == 1) return;
-  const Link& link = *world_->options.link;
+  if (!shared_->options.link || participants == 1) return;
+  const Link& link = *shared_->options.link;
   p.transfer.begin = std::max(ready, me_.link_free_at);
   p.transfer.end =
-      p.transfer.begin + (p.goes_on ? 0 : link.latency) + p.transfer.bytes / link.bandwidth;
+      p.transfer.begin + (p.same_bucket ? 0 : link.latency) + p.transfer.bytes / link.bandwidth;
   me_.link_free_at = p.transfer.end;
 }
 
 /// Until the emulated transfer has ended.
-bool InProcessGroup::pass_link(Post& p, Deadline& deadline) {
+bool InProcessGroup::pass_link(PostedCall& p, Deadline& deadline) {
   double end = p.transfer.end;
-  if (!world_->options.link || now() >= end) return true;
+  if (!shared_->options.link || now() >= end) return true;
   if (deadline.seconds == 0) return false;
   if (end > deadline.when()) give_up_late(p, deadline.seconds);
-  auto failed = [&] { return world_->failed.load(); };
-  if (now() < end - last_moment && me_.bell.rest(world_->fence, failed, end - last_moment))
+  auto failed = [&] { return shared_->failed.load(); };
+  if (now() < end - last_moment && me_.wakeup.wait(shared_->fence, failed, end - last_moment))
     refuse_if_failed(p);
   while (now() < end) {
   }
   return true;
 }
 
-/// What settles next on the way to p. Of another lane, what cannot begin holds up nobody: a receive
-/// that was called early must not keep its rank from what its partner waits for. Where the answer
-/// had met before it was asked for, nothing in front of it that its ranks called first is passed
-/// by: who sees that they came here sees that they came there.
-Post& InProcessGroup::next_before(Post& p) {
-  Post* next = queue_of(p).first;
-  while (next != &p && next->round.lane != p.round.lane && !all_here(*next))
+/// The call that has to settle next before p can. A call of another sequence is skipped while some
+/// of its ranks are missing: a receive that was started early must not block the transfer that its
+/// partner waits for. If all ranks have posted p, calls that all of them started before p are not
+/// skipped, because whoever sees their later posts sees their earlier ones.
+PostedCall& InProcessGroup::next_before(PostedCall& p) {
+  PostedCall* next = queue_of(p).first;
+  while (next != &p && next->round.sequence != p.round.sequence && !all_posted(*next))
     next = next->unsettled.after;
   return *next;
 }
 
 bool InProcessGroup::finish(void* ticket, double seconds, Transfer& transfer) {
-  Post& post = *static_cast<Post*>(ticket);
+  PostedCall& post = *static_cast<PostedCall*>(ticket);
   Deadline deadline{.seconds = std::max(seconds, 0.0)};
   while (!post.settled) {
-    Post& next = next_before(post);
+    PostedCall& next = next_before(post);
     if (!static_cast<InProcessGroup*>(next.owner)->advance(next, deadline)) return false;
   }
-  if (world_->options.timed) {
+  if (shared_->options.timed) {
     if (!pass_link(post, deadline)) return false;
     transfer = post.transfer;
   }
   me_.in_flight.remove(post);
-  post.round.lane->leave(post);
+  post.round.sequence->leave(post);
   return true;
 }
 
@@ -316,10 +324,9 @@ bool InProcessGroup::finish(void* ticket, double seconds, Transfer& transfer) {
 InProcess::InProcess(int ranks, InProcessOptions options) {
   if (ranks < 1) hocket::fail("in-process ranks: found {}, wanted at least 1", ranks);
   options.timed |= options.link.has_value();
-  world_ = std::make_shared<World>(ranks, options);
+  shared_ = std::make_shared<SharedState>(ranks, options);
+  for (int r = 0; r < ranks; ++r) hosted_.push_back(r);
 }
-
-int InProcess::ranks() const { return static_cast<int>(world_->ranks.size()); }
 
 std::unique_ptr<ProcessGroup> InProcess::group(int rank, const std::string& name,
                                                std::span<const int> members) {
@@ -331,33 +338,34 @@ std::unique_ptr<ProcessGroup> InProcess::group(int rank, const std::string& name
   if (!sane || found == list.end())
     hocket::fail("group {}: {} with rank {} in it, wanted different ranks below {}", quoted(name),
                  count_of(static_cast<std::int64_t>(list.size()), "rank"), rank, ranks());
+  if (shared_->closed.load()) internal_fail("group {}: the transport is closed", quoted(name));
   auto index = static_cast<int>(found - list.begin());
-  auto group = world_->group(name, list);
+  auto group = shared_->group(name, list);
   group->gone[static_cast<std::size_t>(index)].store(false);
-  return std::make_unique<InProcessGroup>(world_, std::move(group), index);
-}
-
-std::unique_ptr<ProcessGroup> InProcess::all(int rank) {
-  std::vector<int> list(world_->ranks.size());
-  for (std::size_t i = 0; i < list.size(); ++i) list[i] = static_cast<int>(i);
-  return group(rank, "world", list);
+  return std::make_unique<InProcessGroup>(shared_, std::move(group), index);
 }
 
 void InProcess::fail(int rank, const std::exception_ptr& cause) {
   try {
     std::rethrow_exception(cause);
   } catch (const std::exception& e) {
-    world_->fail(rank, e.what());
+    shared_->fail(rank, e.what());
   } catch (...) {
-    world_->fail(rank, "an exception without a message");
+    shared_->fail(rank, "an exception without a message");
   }
 }
 
-std::optional<InProcess::Failure> InProcess::failure() const {
-  if (!world_->failed.load()) return std::nullopt;
-  return Failure{world_->first_failed(), world_->failure()};
+std::optional<Transport::Failure> InProcess::failure() const {
+  if (!shared_->failed.load()) return std::nullopt;
+  return Failure{shared_->first_failed(), shared_->failure()};
 }
 
-std::string InProcess::doing(int rank) const { return world_->doing(rank); }
+std::string InProcess::doing(int rank) const { return shared_->doing(rank); }
+
+void InProcess::close() {
+  if (int ends = shared_->ends.load(); ends > 0)
+    internal_fail("a transport is closed while {} of groups are in use", count_of(ends, "end"));
+  shared_->closed.store(true);
+}
 
 }  // namespace hocket::comm

@@ -1,59 +1,43 @@
 #pragma once
-// Ranks that are threads of one process. Nothing is staged: operands are read where they lie, and
-// reductions run in the order of the group's ranks, so that any bucketing gives the same bits.
+// Ranks that are threads of one process. Operands are read in place, without staging buffers.
+// Reductions add in the order of the group's ranks, so the bits do not depend on bucketing.
 
-#include <exception>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
+#include <vector>
 
 #include "hocket/comm/link.h"
-#include "hocket/comm/process_group.h"
+#include "hocket/comm/transport.h"
 
 namespace hocket::comm {
 
-struct World;
+struct SharedState;
 
 struct InProcessOptions {
   double deadline = 60;  ///< seconds that a wait takes at most
   std::optional<Link> link = {};
-  /// Transfers have their times, which costs two looks at the clock for each. Always with a link.
-  bool timed = false;
+  /// Record the times of transfers: two reads of the clock for each. Always on with a link.
+  bool timed = true;
 };
 
-/// The ranks of one process. There is no helper thread: what a call has to compute is done by those
-/// who test or wait for it, each a share, and none needs another's share to get on.
-///
-/// A rank fails when fail() says so, when one of its waits throws, or when one of its groups is
-/// destroyed with calls in flight. Then every wait, test and start of all other ranks throws the
-/// first cause.
-class InProcess {
+/// Hosts all ranks of its world. There are no helper threads: the ranks that test or wait for a
+/// call do its arithmetic, each its share, and take over the shares of ranks that are busy
+/// elsewhere.
+class InProcess final : public Transport {
  public:
   explicit InProcess(int ranks, InProcessOptions options = {});
 
-  int ranks() const;
-  /// The end of `rank` in the group of these ranks; one group for all that give the same name and
-  /// list. Any thread may ask; then it belongs to the thread that is this rank.
+  int ranks() const override { return static_cast<int>(hosted_.size()); }
+  std::span<const int> hosted() const override { return hosted_; }
   std::unique_ptr<ProcessGroup> group(int rank, const std::string& name,
-                                      std::span<const int> ranks);
-  /// The group "world" of all ranks.
-  std::unique_ptr<ProcessGroup> all(int rank);
-  /// From any thread. The first one counts.
-  void fail(int rank, const std::exception_ptr& cause);
-  /// What went wrong first: `rank` is whose failure it was, none when calls of ranks do not fit
-  /// together.
-  struct Failure {
-    std::optional<int> rank;
-    std::string message;
-  };
-  std::optional<Failure> failure() const;
-  /// What a rank that others wait for does, as their messages say it: `waits in ... for rank 2,
-  /// which ...` once it has waited for long. From any thread.
-  std::string doing(int rank) const;
+                                      std::span<const int> ranks) override;
+  void fail(int rank, const std::exception_ptr& cause) override;
+  std::optional<Failure> failure() const override;
+  std::string doing(int rank) const override;
+  void close() override;
 
  private:
-  std::shared_ptr<World> world_;
+  std::shared_ptr<SharedState> shared_;
+  std::vector<int> hosted_;
 };
 
 }  // namespace hocket::comm

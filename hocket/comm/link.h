@@ -1,5 +1,5 @@
 #pragma once
-// A slow link between ranks that are in truth threads of one process.
+// An emulated network link between ranks of one process.
 
 #include <string_view>
 

@@ -1,13 +1,13 @@
 #include <fmt/core.h>
 
 #include "hocket/base/text.h"
-#include "hocket/comm/lane.h"
-#include "hocket/comm/round.h"
+#include "hocket/comm/round_sequence.h"
+#include "hocket/comm/round_work.h"
 
 namespace hocket::comm {
 namespace {
 
-bool same_sizes(const Post& a, const Post& b) {
+bool same_sizes(const PostedCall& a, const PostedCall& b) {
   if (a.size != b.size) return false;
   for (std::size_t m = 0; m < a.size; ++m)
     // Where lists of rows say how many elements there are, the counts may differ.
@@ -17,18 +17,21 @@ bool same_sizes(const Post& a, const Post& b) {
   return true;
 }
 
-bool agree(const Post& a, const Post& b) {
+bool agree(const PostedCall& a, const PostedCall& b) {
   bool pair = a.kind == Kind::send && b.kind == Kind::recv;
   if ((a.kind != b.kind && !pair) || a.channel != b.channel || a.dtype != b.dtype) return false;
   if (facts(a.kind).reduces && a.reduce != b.reduce) return false;
   return (!facts(a.kind).rooted() || a.peer == b.peer) && same_sizes(a, b);
 }
 
-int rank_of(const Post& p) { return p.round.lane->ranks[static_cast<std::size_t>(p.seat)]; }
+int rank_of(const PostedCall& p) {
+  return p.round.sequence->ranks[static_cast<std::size_t>(p.participant)];
+}
 
 /// Rows of an all_to_all that one rank sends and the other does not expect.
-std::string wrong_rows(const Post& from, const Post& to) {
-  auto sender = static_cast<std::size_t>(from.seat), receiver = static_cast<std::size_t>(to.seat);
+std::string wrong_rows(const PostedCall& from, const PostedCall& to) {
+  auto sender = static_cast<std::size_t>(from.participant),
+       receiver = static_cast<std::size_t>(to.participant);
   for (std::size_t m = 0; m < from.size; ++m) {
     std::int64_t sent = from.rows_of(m, false)[receiver];
     std::int64_t wanted = to.rows_of(m, true)[sender];
@@ -41,18 +44,22 @@ std::string wrong_rows(const Post& from, const Post& to) {
 
 }  // namespace
 
-std::string title(const Lane& lane, Kind kind, std::int64_t channel, std::string_view name) {
+std::string title(const RoundSequence& sequence, Kind kind, std::int64_t channel,
+                  std::string_view name) {
   return fmt::format("{}{}{} on channel {} of group {}", name, name.empty() ? "" : " = ",
-                     hocket::name(kind), channel, quoted(lane.group));
+                     hocket::name(kind), channel, quoted(sequence.group));
 }
 
-std::string title(const Post& p) { return title(*p.round.lane, p.kind, p.channel, p.name); }
+std::string title(const PostedCall& p) {
+  return title(*p.round.sequence, p.kind, p.channel, p.name);
+}
 
-std::string disagreement(const Post& p, int seat) {
-  const Post& other = p.round.at(seat);
-  const Post &a = p.seat < seat ? p : other, &b = p.seat < seat ? other : p;
+std::string disagreement(const PostedCall& p, int participant) {
+  const PostedCall& other = p.round.at(participant);
+  const PostedCall &a = p.participant < participant ? p : other,
+                   &b = p.participant < participant ? other : p;
   if (!agree(a, b)) {
-    // What the title does not say of the second.
+    // What differs from the title, which describes the first call.
     std::string named = a.name == b.name || b.name.empty() ? "" : fmt::format("{} = ", b.name);
     std::string on = a.channel == b.channel ? "" : fmt::format(" on channel {}", b.channel);
     return fmt::format("{}: rank {} calls {}, rank {} calls {}{}{}", title(a), rank_of(a), a.text(),

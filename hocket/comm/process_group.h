@@ -1,5 +1,5 @@
 #pragma once
-// Bytes between ranks: what one rank of a group can start, and how it learns that it is done.
+// Communication between ranks: the calls that a rank of a group can start, and their completion.
 
 #include <cstdint>
 #include <span>
@@ -13,13 +13,14 @@ namespace hocket::comm {
 using Kind = CollectiveKind;
 using hocket::Reduce;
 
-/// One tensor of a bucket: contiguous ranges of this rank. A range that the call does not read or
-/// write on this rank (the operand of a broadcast, off its root) may be null; so may a result that
-/// is only what this rank brought (send, and reduce off its root).
+/// One tensor of a bucket: contiguous ranges of memory of this rank. A range that the call does not
+/// read or write on this rank (the operand of a broadcast on ranks other than the root) may be
+/// null; so may a result that would equal the operand (send, and reduce on ranks other than the
+/// root).
 ///
-/// `recv` may be `send`. That costs nothing for all_reduce, reduce and broadcast, nor where the
-/// result lies at its place: this rank's piece of a reduce_scatter's operand, of an all_gather's
-/// result. Any other overlap costs a copy of the operand at start.
+/// `recv` may equal `send`. That is free for all_reduce, reduce and broadcast, and where operand
+/// and result overlap exactly at this rank's piece (reduce_scatter, all_gather). Any other overlap
+/// costs a copy of the operand at start.
 struct Member {
   const void* send = nullptr;
   void* recv = nullptr;
@@ -30,7 +31,7 @@ struct Member {
   std::int64_t row = 1;  ///< elements of a row
 };
 
-struct Call {
+struct CollectiveCall {
   Kind kind = Kind::all_reduce;
   Reduce reduce = Reduce::sum;
   DType dtype = DType::f32;
@@ -38,20 +39,20 @@ struct Call {
   std::int64_t channel = 0;
   std::span<const Member> members = {};
   std::string_view name = {};  ///< the node, for messages
-  bool goes_on = false;        ///< the call before went to the same ranks: no latency of its own
+  bool same_bucket = false;    ///< the call before went to the same ranks: no latency of its own
 };
 
-/// What passed the link of this rank, for a trace.
+/// The time and size of a transfer on this rank's link, for a trace.
 struct Transfer {
-  double bytes = 0;  ///< that a ring would move through this rank's link
+  double bytes = 0;  ///< that a ring algorithm would move through this rank's link
   double begin = 0;  ///< seconds of the steady clock
   double end = 0;
 };
 
 class ProcessGroup;
 
-/// A call in flight. It may be dropped, but not outlive its group. What failed, wherever it failed,
-/// is thrown here as a RunError.
+/// A call in flight. It may be destroyed early, but must not outlive its group. Failures of any
+/// rank are thrown here as a RunError.
 class Work {
  public:
   Work() = default;
@@ -63,13 +64,13 @@ class Work {
     return *this;
   }
 
-  /// Whether it is done: results are there, operands are free. Does what can be done now, which
-  /// may be the arithmetic of this call and of those before it, but waits for nobody.
+  /// Whether it is done: results have arrived, operands may be reused. May do arithmetic of this
+  /// call and of those before it, but never waits for another rank.
   bool test();
-  /// Until it is done; at most the deadline of the group, or `seconds`.
+  /// Returns when it is done; RunError after the deadline of the group, or after `seconds`.
   void wait();
   void wait(double seconds);
-  /// Of a finished one; zeros where the transport was not asked for times.
+  /// Of a finished call; zeros where the transport records no times.
   const Transfer& transfer() const { return transfer_; }
 
  private:
@@ -81,9 +82,9 @@ class Work {
   Transfer transfer_;
 };
 
-/// One rank's end of one group, for the one thread that is that rank. All ranks of a group start
-/// the same calls in the same order, and those are done in that order; send and recv meet in the
-/// order of their pair. The ranges of calls in flight must outlive the group.
+/// One rank's end of one group, for the thread of that rank alone. All ranks of a group start the
+/// same calls in the same order, and these complete in that order; sends and receives are matched
+/// in the order of their pair. The memory of calls in flight must outlive the group.
 class ProcessGroup {
  public:
   ProcessGroup() = default;
@@ -94,13 +95,13 @@ class ProcessGroup {
   virtual int size() const = 0;
   virtual int index() const = 0;        ///< of this rank in the group
   virtual double deadline() const = 0;  ///< seconds that a wait takes at most, unless told
-  /// Never waits. The members are copied, the ranges are not.
-  virtual Work start(const Call& call) = 0;
+  /// Never waits. Copies the list of members, not their memory.
+  virtual Work start(const CollectiveCall& call) = 0;
 
  protected:
   friend class Work;
-  /// Waits at most `seconds` and throws when they are over; false when not done and `seconds` is 0.
-  /// Otherwise the ticket is used up, and `transfer` is set where there are times.
+  /// Waits at most `seconds`, then throws; with 0 seconds, returns false when the call is not done.
+  /// Otherwise the ticket is invalid afterwards, and `transfer` is set where times are recorded.
   virtual bool finish(void* ticket, double seconds, Transfer& transfer) = 0;
 };
 

@@ -26,8 +26,8 @@ Sum finished(Sum total, Sum ranks) {
   return total;
 }
 
-/// Two ranks, the common case, without a buffer between. The pragma: x and y are either apart from
-/// a and b or the same addresses.
+/// Two ranks, the common case, without an intermediate buffer. The pragma is right because x and y
+/// are either disjoint from a and b or equal to them.
 template <Reduce reduce, class T>
 [[gnu::always_inline]] inline void reduce_pair(const T* a, const T* b, T* x, T* y,
                                                std::int64_t count) {
@@ -75,7 +75,7 @@ template <Reduce reduce, class T>
     reduce_blocks<reduce, T>(operands, results, count);
 }
 
-// The same code for wider vectors. Nothing in it contracts, so the bits are the same.
+// The same code, compiled for wider vectors. No multiply-adds are contracted: the bits are equal.
 #ifdef __x86_64__
 const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
 

@@ -97,7 +97,7 @@ Comparison compare(const Program& program, const frontend::Recording& recording,
     for (std::size_t r = 0; r < outcome.outputs[k].size() && r < recording.expected[k].size();
          ++r) {
       const auto& expected = recording.expected[k][r];
-      std::vector<Output> outputs = graph_of(program, r).outputs();
+      std::vector<Output> outputs = program.graph_of(static_cast<int>(r)).outputs();
       for (std::size_t i = 0; i < expected.size(); ++i)
         if (expected[i])
           comparer.add(fmt::format("{} (iteration {}, rank {})", outputs[i].name, k, r),
@@ -106,7 +106,7 @@ Comparison compare(const Program& program, const frontend::Recording& recording,
     }
   bool all = outcome.outputs.size() == recorded_iterations(recording);
   for (std::size_t r = 0; all && r < recording.final_state.size(); ++r) {
-    const Graph& g = graph_of(program, r);
+    const Graph& g = program.graph_of(static_cast<int>(r));
     for (std::size_t i = 0; i < recording.final_state[r].size(); ++i) {
       const Tensor& expected = recording.final_state[r][i];
       if (!expected) continue;

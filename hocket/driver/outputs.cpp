@@ -7,7 +7,7 @@ namespace hocket {
 OutputLog::OutputLog(const Program& program, int ranks, std::int64_t whole)
     : whole_(static_cast<std::size_t>(whole)) {
   for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) {
-    outputs_.push_back(graph_of(program, r).outputs().size());
+    outputs_.push_back(program.graph_of(static_cast<int>(r)).outputs().size());
     per_iteration_ += outputs_.back();
   }
 }

@@ -38,14 +38,11 @@ RandomInputs::RandomInputs(const Program& program, std::uint64_t seed, int ranks
   }
 }
 
-std::uint64_t RandomInputs::stream(const Graph& g, std::size_t input) const {
-  return streams_[static_cast<std::size_t>(&g - program_.graphs.data())][input];
-}
-
 InputTables RandomInputs::state() const {
   // Of a shard the whole, so that a program whose state was sharded starts like its source.
   InputTables by_graph;
-  for (const Graph& g : program_.graphs) {
+  for (std::size_t number = 0; number < program_.graphs.size(); ++number) {
+    const Graph& g = program_.graphs[number];
     auto& values = by_graph.emplace_back(g.inputs().size());
     for (std::size_t i = 0; i < values.size(); ++i) {
       const Input& in = g.inputs()[i];
@@ -53,14 +50,14 @@ InputTables RandomInputs::state() const {
       auto [low, high] =
           in.kind == StateKind::parameter ? std::pair{-0.1, 0.1} : std::pair{0.5, 1.0};
       values[i] =
-          draw(in.shard ? in.shard->type : g.type(in.value), seed_, stream(g, i), low, high);
+          draw(in.shard ? in.shard->type : g.type(in.value), seed_, stream(number, i), low, high);
     }
   }
   InputTables by_rank;
   for (std::size_t r = 0; r < static_cast<std::size_t>(ranks_); ++r) {
-    const Graph& g = graph_of(program_, r);
-    auto& values =
-        by_rank.emplace_back(by_graph[static_cast<std::size_t>(&g - program_.graphs.data())]);
+    std::size_t number = program_.graph_index(static_cast<int>(r));
+    const Graph& g = program_.graphs[number];
+    auto& values = by_rank.emplace_back(by_graph[number]);
     for (std::size_t i = 0; i < values.size(); ++i)
       if (const Input& in = g.inputs()[i]; in.shard)
         values[i] = piece_of(values[i], *program_.world, in.shard->group, r, g.type(in.value));
@@ -71,12 +68,13 @@ InputTables RandomInputs::state() const {
 InputTables RandomInputs::batch(std::int64_t iteration) const {
   InputTables batch;
   for (int r = 0; r < ranks_; ++r) {
-    const Graph& g = graph_of(program_, static_cast<std::size_t>(r));
+    std::size_t number = program_.graph_index(r);
+    const Graph& g = program_.graphs[number];
     auto& fed = batch.emplace_back(g.inputs().size());
     auto turn = static_cast<std::uint64_t>(iteration * ranks_ + r + 1);
     for (std::size_t i = 0; i < fed.size(); ++i)
       if (const Input& in = g.inputs()[i]; !in.state)
-        fed[i] = draw(g.type(in.value), seed_, turn * inputs_ + stream(g, i), -0.1, 0.1);
+        fed[i] = draw(g.type(in.value), seed_, turn * inputs_ + stream(number, i), -0.1, 0.1);
   }
   return batch;
 }

@@ -19,7 +19,10 @@ class RandomInputs {
   InputTables batch(std::int64_t iteration) const;
 
  private:
-  std::uint64_t stream(const Graph& g, std::size_t input) const;
+  /// Of an input of a graph of the program.
+  std::uint64_t stream(std::size_t graph, std::size_t input) const {
+    return streams_[graph][input];
+  }
 
   const Program& program_;
   std::uint64_t seed_;

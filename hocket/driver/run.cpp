@@ -7,44 +7,21 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
-#include "hocket/codegen/library/library.h"
-#include "hocket/codegen/reference/interpret.h"
 #include "hocket/driver/digest.h"
-#include "hocket/driver/random_inputs.h"
+#include "hocket/driver/execution.h"
+#include "hocket/driver/feed.h"
+#include "hocket/driver/input_map.h"
 #include "hocket/driver/shards.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/phases.h"
 #include "hocket/ops/work.h"
 #include "hocket/runtime/loop.h"
-#include "hocket/runtime/ranks.h"
 
 namespace hocket {
 namespace {
 
-constexpr double most_deadline = 86'400;  // a day: who waits longer hangs
-
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// Makes backends, one for each rank; nothing for the plain kernels.
-std::function<std::unique_ptr<Backend>()> backend_maker(const RunOptions& options) {
-  int threads = options.threads;
-  if (threads < 1 || threads > 1024) fail("--threads {}: wanted 1 to 1024", threads);
-  if (options.backend == "reference") return nullptr;
-  if (options.backend == "library") return [threads] { return std::make_unique<Library>(threads); };
-  std::vector<std::string_view> known{"reference", "library"};
-  fail("unknown backend '{}'{}", options.backend, nearest_hint(options.backend, known));
-}
-
-bool is_in_order(const RunOptions& options) {
-  if (options.comm == "in_process") return false;
-  std::vector<std::string_view> known{"in_process", "in_order"};
-  if (options.comm != "in_order")
-    fail("unknown transport '{}'{}", options.comm, nearest_hint(options.comm, known));
-  if (options.link || options.trace)
-    fail("--comm in_order: there is no time in it, so no --link and no --trace");
-  return true;
 }
 
 /// Copies of a program for one rank may be run side by side; any other has its own number.
@@ -76,83 +53,10 @@ void require_values(const Step& step) {
              in.state ? "its state" : "its inputs");
 }
 
-/// All ranks in one thread, in turn.
-class InOrder final : public Executor {
- public:
-  explicit InOrder(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {
-    options_.backend = backend_.get();
-  }
-
-  std::vector<RankResult> step(const Program& program,
-                               std::span<const std::vector<Tensor>> inputs) override {
-    if (program.world->ranks() > 1) return interpret(program, inputs, options_);
-    std::vector<RankResult> all;  // copies
-    for (const std::vector<Tensor>& mine : inputs)
-      all.push_back(std::move(interpret(program, std::span(&mine, 1), options_)[0]));
-    return all;
-  }
-
-  std::string numerics() const {
-    return backend_ ? backend_->numerics() : "reference: plain kernels";
-  }
-
- private:
-  std::unique_ptr<Backend> backend_;
-  InterpretOptions options_;
-};
-
-/// All ranks, in whatever way they run.
-struct Crew {
-  std::unique_ptr<Ranks> ranks;
-  std::unique_ptr<InOrder> in_order;
-
-  Crew(const Program& program, int count, const RunOptions& options) {
-    auto make = backend_maker(options);
-    if (!(options.deadline > 0 && options.deadline <= most_deadline))
-      fail("--deadline {}: wanted more than 0 and at most {} s", options.deadline, most_deadline);
-    if (is_in_order(options))
-      in_order = std::make_unique<InOrder>(make ? make() : nullptr);
-    else
-      ranks = std::make_unique<Ranks>(
-          program, RanksOptions{count, options.deadline, options.link, make, options.trace});
-  }
-
-  Executor& executor() {
-    return ranks ? static_cast<Executor&>(*ranks) : static_cast<Executor&>(*in_order);
-  }
-  std::string numerics() const { return ranks ? ranks->numerics() : in_order->numerics(); }
-};
-
-/// The values of the inputs that are state, or of the others, under their names.
-std::vector<Loop::Named> by_name(const Program& program, const InputTables& tables, bool state) {
-  std::vector<Loop::Named> all(tables.size());
-  for (std::size_t r = 0; r < tables.size(); ++r) {
-    const Graph& g = graph_of(program, r);
-    for (std::size_t i = 0; i < g.inputs().size(); ++i)
-      if (g.inputs()[i].state == state && tables[r][i])
-        all[r][g.name(g.inputs()[i].value)] = tables[r][i];
-  }
-  return all;
-}
-
-/// What the source's inputs hold, whatever passes made of them.
-InputTables source_state(const Program& source, const Program& program,
-                         const std::vector<Loop::Named>& state) {
-  InputTables tables(state.size());
-  for (std::size_t r = 0; r < state.size(); ++r) {
-    const Graph& g = graph_of(program, r);
-    for (const Input& in : g.inputs()) {
-      auto found = state[r].find(g.name(in.value));
-      tables[r].push_back(found == state[r].end() ? Tensor{} : found->second);
-    }
-  }
-  return unshard_state(source, program, tables);
-}
-
 /// State by source name, each rank's behind the other's.
 std::string digest_state(const Program& source, const InputTables& state, Digest& digest) {
   for (std::size_t r = 0; r < state.size(); ++r) {
-    const Graph& g = graph_of(source, r);
+    const Graph& g = source.graph_of(static_cast<int>(r));
     std::map<std::string, const Tensor*> by_name;
     for (std::size_t i = 0; i < g.inputs().size(); ++i) {
       const Input& in = g.inputs()[i];
@@ -225,38 +129,6 @@ std::vector<OutputLabel> output_labels(const Graph& source, const Graph& compile
   return labels;
 }
 
-/// What the program is fed: values of the source, from the first batch on again when they are used
-/// up, or made up.
-class Feed {
- public:
-  Feed(const Step& step, int ranks, std::optional<std::uint64_t> seed) : step_(step) {
-    if (seed) random_.emplace(step.program, *seed, ranks);
-    ranks_ = static_cast<std::size_t>(ranks);
-  }
-
-  InputTables state() const {
-    if (random_) return random_->state();
-    if (!step_.recording.state.empty()) return step_.recording.state;
-    InputTables none;
-    while (none.size() < ranks_)
-      none.emplace_back(graph_of(step_.program, none.size()).inputs().size());
-    return none;
-  }
-
-  std::vector<Loop::Named> batch(std::int64_t iteration) const {
-    if (random_) return by_name(step_.program, random_->batch(iteration), false);
-    const auto& batches = step_.recording.batches;
-    if (batches.empty()) return std::vector<Loop::Named>(ranks_);
-    return by_name(step_.program, batches[static_cast<std::size_t>(iteration) % batches.size()],
-                   false);
-  }
-
- private:
-  const Step& step_;
-  std::size_t ranks_;
-  std::optional<RandomInputs> random_;
-};
-
 /// Refuses options that do not fit the step.
 void require_fit(const Step& step, const RunOptions& options, std::int64_t iterations) {
   if (iterations < 1) fail("--iters {}: wanted at least 1", iterations);
@@ -289,23 +161,23 @@ RunReport run(Step step, const RunOptions& options) {
   report.compile_seconds = now() - start;
   count(program, report);
 
-  Crew crew(program, report.ranks, options);
-  report.numerics = crew.numerics();
+  Execution execution(program, report.ranks, options);
+  report.numerics = execution.numerics();
   Feed feed(step, report.ranks, options.random_inputs);
-  Loop loop(program, crew.executor(),
-            by_name(program, shard_state(step.program, program, feed.state()), true));
-  auto state_now = [&] { return source_state(step.program, program, loop.state()); };
+  InputMap compiled_inputs(step.program, program);
+  Loop loop(program, execution.executor(), shard_state(step.program, program, feed.state()));
+  auto state_now = [&] { return unshard_state(step.program, program, loop.state()); };
   OutputLog outputs(step.program, report.ranks, std::ssize(step.recording.expected));
   Seconds seconds;
   for (std::int64_t k = 0; k < report.iterations; ++k) {
     if (options.progress) options.progress(k, report.iterations);
     report.phases.emplace_back(loop.phase_name());
     outputs.begin();
-    std::vector<Loop::Named> batch = feed.batch(k);
+    InputTables batch = compiled_inputs.apply(feed.batch(k));
     double begin = now();
     std::vector<Loop::Produced> produced = loop.step(batch);
     // The first one warms up.
-    if (k > 0 || report.iterations == 1) seconds.add(now() - begin, crew.ranks.get());
+    if (k > 0 || report.iterations == 1) seconds.add(now() - begin, execution.ranks());
     outputs.add(std::move(produced));
     if (k + 1 == report.iterations) outputs.add(loop.finish());
     if (std::ranges::find(options.drain_after, k + 1) == options.drain_after.end()) continue;
@@ -314,18 +186,18 @@ RunReport run(Step step, const RunOptions& options) {
     report.drains.push_back({k + 1, digest_state(step.program, state_now(), digest)});
   }
   report.step_seconds = median(seconds.step);
-  if (crew.ranks)
+  if (execution.ranks())
     report.times = {median(seconds.compute), median(seconds.communication),
                     median(seconds.exposed)};
-  if (options.trace) report.trace = crew.ranks->trace();
+  if (options.trace) report.trace = execution.ranks()->trace();
   report.peak_bytes = loop.peak_bytes();
   bool rotated = loop_shape(program) != LoopShape{};
-  for (std::size_t r = 0; r < static_cast<std::size_t>(report.ranks); ++r)
-    report.labels.push_back(
-        output_labels(graph_of(step.program, r), graph_of(program, r), rotated));
+  for (int r = 0; r < report.ranks; ++r)
+    report.labels.push_back(output_labels(step.program.graph_of(r), program.graph_of(r), rotated));
 
   Digest state;
   report.outcome = {outputs.take(), state_now()};
+  execution.close();
   report.digest = digest_state(step.program, report.outcome.state, outputs.digest());
   report.state_digest = digest_state(step.program, report.outcome.state, state);
   if (options.check) report.check = compare(step.program, step.recording, report.outcome);

@@ -3,19 +3,15 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/driver/input_map.h"
 
 namespace hocket {
-
-const Graph& graph_of(const Program& program, std::size_t rank) {
-  return program.graph_of(program.world->ranks() == 1 ? 0 : static_cast<int>(rank));
-}
 
 Tensor piece_of(const Tensor& whole, const World& world, const std::string& group, std::size_t rank,
                 const Type& type) {
@@ -33,35 +29,6 @@ Tensor piece_of(const Tensor& whole, const World& world, const std::string& grou
 }
 
 namespace {
-
-std::size_t number_of(const Graph& graph, const Program& program) {
-  return static_cast<std::size_t>(&graph - program.graphs.data());
-}
-
-/// For every input of a graph of `to`, the index of the one of that name in the graph of `from`
-/// with the same number; none where it has none.
-class Matches {
- public:
-  Matches(const Program& from, const Program& to) {
-    for (std::size_t i = 0; i < to.graphs.size(); ++i) {
-      auto& list = table_.emplace_back();
-      std::map<std::string, std::size_t> known;
-      const Graph &a = from.graphs.at(i), &b = to.graphs[i];
-      for (std::size_t k = 0; k < a.inputs().size(); ++k)
-        known.emplace(a.name(a.inputs()[k].value), k);
-      for (const Input& in : b.inputs()) {
-        auto it = known.find(b.name(in.value));
-        list.push_back(it == known.end() ? std::nullopt : std::optional(it->second));
-      }
-    }
-  }
-  const std::vector<std::optional<std::size_t>>& of(std::size_t graph) const {
-    return table_[graph];
-  }
-
- private:
-  std::vector<std::vector<std::optional<std::size_t>>> table_;
-};
 
 /// Whether passes have made a shard of what was whole.
 bool became_shard(const Input& before, const Input& now) { return now.shard && !before.shard; }
@@ -122,11 +89,11 @@ class EqualStarts {
 
 /// What inputs say must start equal, and what passes have made a shard.
 void require_equal_start(const Program& source, const Program& program, const InputTables& tables,
-                         const Matches& matches) {
+                         const InputMap& matches) {
   EqualStarts starts(*program.world);
   for (std::size_t r = 0; r < tables.size(); ++r) {
-    const Graph& g = graph_of(program, r);
-    std::size_t number = number_of(g, program);
+    const Graph& g = program.graph_of(static_cast<int>(r));
+    std::size_t number = program.graph_index(static_cast<int>(r));
     for (std::size_t i = 0; i < g.inputs().size(); ++i) {
       auto at = matches.of(number)[i];
       if (!at || !tables[r][*at]) continue;
@@ -145,13 +112,13 @@ void require_equal_start(const Program& source, const Program& program, const In
 }  // namespace
 
 InputTables shard_state(const Program& source, const Program& program, const InputTables& tables) {
-  Matches matches(source, program);
+  InputMap matches(source, program);
   if (program.world->ranks() > 1) require_equal_start(source, program, tables, matches);
   InputTables result;
   for (std::size_t r = 0; r < tables.size(); ++r) {
-    const Graph& g = graph_of(program, r);
-    const Graph& before = graph_of(source, r);
-    std::size_t number = number_of(g, program);
+    const Graph& g = program.graph_of(static_cast<int>(r));
+    const Graph& before = source.graph_of(static_cast<int>(r));
+    std::size_t number = program.graph_index(static_cast<int>(r));
     auto& row = result.emplace_back(g.inputs().size());
     for (std::size_t i = 0; i < row.size(); ++i) {
       auto at = matches.of(number)[i];
@@ -167,12 +134,12 @@ InputTables shard_state(const Program& source, const Program& program, const Inp
 
 InputTables unshard_state(const Program& source, const Program& program,
                           const InputTables& tables) {
-  Matches matches(program, source);
+  InputMap matches(program, source);
   InputTables result;
   for (std::size_t r = 0; r < tables.size(); ++r) {
-    const Graph& g = graph_of(source, r);
-    const Graph& now = graph_of(program, r);
-    std::size_t number = number_of(g, source);
+    const Graph& g = source.graph_of(static_cast<int>(r));
+    const Graph& now = program.graph_of(static_cast<int>(r));
+    std::size_t number = source.graph_index(static_cast<int>(r));
     auto& row = result.emplace_back(g.inputs().size());
     for (std::size_t i = 0; i < row.size(); ++i) {
       auto at = matches.of(number)[i];

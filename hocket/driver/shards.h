@@ -10,12 +10,6 @@
 
 namespace hocket {
 
-/// Values by rank and input.
-using InputTables = std::vector<std::vector<Tensor>>;
-
-/// The graph that a rank runs; all copies of a program for one rank run the same.
-const Graph& graph_of(const Program& program, std::size_t rank);
-
 /// A rank's piece, of this type, of what the ranks of the group hold together: padded with zeros.
 Tensor piece_of(const Tensor& whole, const World& world, const std::string& group, std::size_t rank,
                 const Type& type);

@@ -9,9 +9,11 @@ namespace hocket {
 
 Program::Program(Graph graph) : world(graph.shared_world()) { graphs.push_back(std::move(graph)); }
 
-const Graph& Program::graph_of(int rank) const {
-  for (const Graph& g : graphs)
-    if (g.ranks().empty() || std::ranges::find(g.ranks(), rank) != g.ranks().end()) return g;
+std::size_t Program::graph_index(int rank) const {
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    const std::vector<int>& listed = graphs[i].ranks();
+    if (listed.empty() || std::ranges::find(listed, role_of(rank)) != listed.end()) return i;
+  }
   internal_fail("no graph for rank {}", rank);
 }
 

@@ -25,11 +25,20 @@ struct Program {
   /// One graph for all ranks of its world.
   explicit Program(Graph graph);
 
-  const Graph& graph_of(int rank) const;
+  /// The rank of the program that a running rank stands for: itself, or 0 for every copy of a
+  /// program for one rank, of which any number may run side by side.
+  int role_of(int rank) const { return world->ranks() == 1 ? 0 : rank; }
+  /// Which graph a running rank runs.
+  std::size_t graph_index(int rank) const;
+  const Graph& graph_of(int rank) const { return graphs[graph_index(rank)]; }
 
   /// Equal texts, but for channels.
   friend bool operator==(const Program& a, const Program& b);
 };
+
+/// Values by running rank and by input of the graph that it runs; empty tensors where there are
+/// none.
+using InputTables = std::vector<std::vector<Tensor>>;
 
 /// The name under which the program's table holds the value of a constant; none for a constant that
 /// is written out, and for any other node.

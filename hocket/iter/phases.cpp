@@ -1,6 +1,8 @@
 #include "hocket/iter/phases.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "hocket/base/error.h"
 #include "hocket/ir/clone.h"
@@ -8,6 +10,20 @@
 
 namespace hocket {
 namespace {
+
+int slot_of(const Input& in, int turn) {
+  return in.state && in.kind == StateKind::forwarded ? turn % std::max(in.slots, 1) : 0;
+}
+
+/// The name of an input in a phase: that of the slot where it has several. Depends on the body
+/// alone, so that it is the same in all phases.
+std::string slot_name(const Graph& body, const Input& in, int turn) {
+  std::string name = body.name(in.value);
+  if (!in.state || in.kind != StateKind::forwarded || in.slots <= 1) return name;
+  name += fmt::format("_{}", slot_of(in, turn));
+  while (body.find(name)) name += "_";
+  return name;
+}
 
 /// Derives one phase. Nodes are looked at backwards, to know what is needed, then copied.
 class Projection {
@@ -79,18 +95,11 @@ class Projection {
       if (!in.state && window_.lo > 0) continue;
       if (in.state && in.kind == StateKind::forwarded) {
         if (!needed_[in.value.index] && !next_here(in)) continue;
-        if (in.slots > 1) name = slot_name(name, window_.turn % in.slots);
+        name = slot_name(body_, in, window_.turn);
         info.slots = 1;
       }
       image_[in.value.index] = out_.add_input(body_.type(in.value), name, std::move(info));
     }
-  }
-
-  /// Depends on the body alone, so that it is the same in all phases.
-  std::string slot_name(const std::string& carry, int slot) const {
-    std::string name = fmt::format("{}_{}", carry, slot);
-    while (body_.find(name)) name += "_";
-    return name;
   }
 
   Value image(Value v, int delay) const {
@@ -133,6 +142,16 @@ class Projection {
 int turn_of(LoopShape shape, std::int64_t t) { return static_cast<int>(t % shape.turns); }
 
 }  // namespace
+
+std::vector<PhaseInput> phase_inputs(const Graph& body, const Graph& phase, Window window) {
+  std::map<std::string, PhaseInput> known;
+  auto inputs = body.inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    known[slot_name(body, inputs[i], window.turn)] = {i, slot_of(inputs[i], window.turn)};
+  std::vector<PhaseInput> all;
+  for (const Input& in : phase.inputs()) all.push_back(known.at(phase.name(in.value)));
+  return all;
+}
 
 LoopShape loop_shape(const Graph& body) { return loop_shape(body, Lags(body)); }
 

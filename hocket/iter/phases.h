@@ -52,6 +52,15 @@ Graph phase(const Graph& body, const Lags& lags, Window window);
 /// The same for every class of ranks.
 Program phase(const Program& program, Window window);
 
+/// What an input of a phase is in the body: one of its inputs, and one slot of that where it is
+/// forwarded state.
+struct PhaseInput {
+  std::size_t input = 0;
+  int slot = 0;
+};
+/// By input of a phase that was derived from this body with this window. O(inputs log inputs).
+std::vector<PhaseInput> phase_inputs(const Graph& body, const Graph& phase, Window window);
+
 /// By output of the body: output i of kernel iteration t belongs to iteration t - lag. A phase has
 /// those with lo <= lag <= hi, in this order.
 std::vector<int> output_lags(const Graph& body);

@@ -127,10 +127,9 @@ std::string to_perfetto(const Trace& trace) {
     if (!r.steps.empty()) origin = std::min(origin, r.steps[0].begin);
   Writer writer(std::isfinite(origin) ? origin : 0);
   std::int64_t first_id = 0;
-  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
-    const RankTrace& mine = trace.ranks[r];
-    auto rank = static_cast<std::int64_t>(r);
-    writer.name(rank, "process_name", steps_thread, fmt::format("rank {}", r));
+  for (const RankTrace& mine : trace.ranks) {
+    std::int64_t rank = mine.rank;
+    writer.name(rank, "process_name", steps_thread, fmt::format("rank {}", rank));
     writer.name(rank, "thread_name", steps_thread, "iterations");
     for (std::size_t i = 0; i < mine.lanes.size(); ++i)
       writer.name(rank, "thread_name", 1 + static_cast<std::int64_t>(i),

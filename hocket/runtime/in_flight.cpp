@@ -74,10 +74,10 @@ std::shared_ptr<InFlight> start_transfer(Frame& frame, NodeId n, comm::ProcessGr
   make_buffers(*flight, frame);
 
   std::string name = node.result_count == 0 ? "" : "%" + g.name(g.result(n));
-  comm::Call call{.kind = kind,
-                  .peer = peer_of(node),
-                  .channel = node.attr<std::int64_t>("channel"),
-                  .name = name};
+  comm::CollectiveCall call{.kind = kind,
+                            .peer = peer_of(node),
+                            .channel = node.attr<std::int64_t>("channel"),
+                            .name = name};
   if (node.op->collective->reduces) call.reduce = *find_reduce(node.attr<std::string>("reduce"));
   if (kind == Kind::barrier) {
     flight->works.push_back(group.start(call));
@@ -110,7 +110,7 @@ std::shared_ptr<InFlight> start_transfer(Frame& frame, NodeId n, comm::ProcessGr
       }
     }
     call.members = members;
-    call.goes_on = !flight->works.empty();
+    call.same_bucket = !flight->works.empty();
     flight->works.push_back(group.start(call));
   }
   return flight;

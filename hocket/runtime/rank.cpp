@@ -19,7 +19,9 @@ Rank::Rank(Identity identity, Groups groups, std::unique_ptr<Backend> backend, b
     : identity_(identity),
       backend_(std::move(backend)),
       keep_trace_(keep_trace),
-      groups_(std::move(groups)) {}
+      groups_(std::move(groups)) {
+  trace_.rank = identity.number;
+}
 
 /// Numbers the nodes of a graph for the trace, once.
 void Rank::label(const Graph& graph) {
@@ -36,33 +38,38 @@ void Rank::label(const Graph& graph) {
 }
 
 /// What the last step left in flight is what this one waits for.
-void Rank::take_up(const Graph& graph) {
-  for (const Input& in : graph.inputs()) {
-    if (!graph.type(in.value).pending || graph.uses(in.value).empty()) continue;
-    auto found = handed_on_.find(graph.name(in.value));
-    if (found == handed_on_.end())
-      fail("rank {}: %{} is in flight, and nobody started it", identity_.number,
-           graph.name(in.value));
-    arriving_[in.value] = std::move(found->second);
-    handed_on_.erase(found);
+void Rank::take_up(const StepProgram& what, std::size_t number) {
+  const Graph& graph = what.program.graphs[number];
+  auto inputs = graph.inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Value v = inputs[i].value;
+    if (!graph.type(v).pending || graph.uses(v).empty()) continue;
+    std::size_t slot = what.slot(number, i);
+    if (slot >= handed_on_.size() || !handed_on_[slot].flight)
+      fail("rank {}: %{} is in flight, and nobody started it", identity_.number, graph.name(v));
+    arriving_[v] = std::exchange(handed_on_[slot], {});
   }
 }
 
-void Rank::hand_on(const Graph& graph) {
-  for (const Input& in : graph.inputs()) {
-    if (!graph.type(in.value).pending) continue;
-    Value next = graph.next(in.value);
+void Rank::hand_on(const StepProgram& what, std::size_t number) {
+  const Graph& graph = what.program.graphs[number];
+  auto inputs = graph.inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Value next = graph.type(inputs[i].value).pending ? graph.next(inputs[i].value) : Value{};
     if (!next) continue;
     const Arriving& a = arriving_.at(next);
     ++a.flight->holders[a.index];
-    handed_on_[graph.name(in.value)] = a;
+    std::size_t slot = what.slot(number, i);
+    if (handed_on_.size() <= slot) handed_on_.resize(slot + 1);
+    handed_on_[slot] = a;
   }
   for (const auto& entry : arriving_) --entry.second.flight->holders[entry.second.index];
   arriving_.clear();
 }
 
-RankResult Rank::step(const Program& program, std::span<const Tensor> inputs) {
-  const Graph& graph = program.graph_of(identity_.place);
+RankResult Rank::step(const StepProgram& what, std::span<const Tensor> inputs) {
+  std::size_t number = what.program.graph_index(identity_.role);
+  const Graph& graph = what.program.graphs[number];
   if (!keep_trace_) {
     trace_.spans.clear();
     trace_.steps.clear();
@@ -73,8 +80,8 @@ RankResult Rank::step(const Program& program, std::span<const Tensor> inputs) {
   trace_.steps.push_back({clock_, clock_, iteration_, drain_});
   NodeId at;
   try {
-    take_up(graph);
-    Frame frame(program, graph, identity_.place, inputs,
+    take_up(what, number);
+    Frame frame(what.program, graph, identity_.role, inputs,
                 {.backend = backend_.get(), .in_flight = true});
     for (const auto& flight : in_flight_) frame.hold(flight->done ? 0 : flight->held);
     for (NodeId n : graph.nodes()) {
@@ -84,7 +91,7 @@ RankResult Rank::step(const Program& program, std::span<const Tensor> inputs) {
       progress(frame);
     }
     RankResult result = frame.result();
-    hand_on(graph);
+    hand_on(what, number);
     trace_.steps.back().end = now();
     times_ = step_times(std::span(trace_.spans).subspan(first_span));
     announce(iteration_ + 1, 0);

@@ -11,6 +11,7 @@
 #include "hocket/base/trace.h"
 #include "hocket/codegen/reference/frame.h"
 #include "hocket/comm/process_group.h"
+#include "hocket/runtime/executor.h"
 #include "hocket/runtime/in_flight.h"
 
 namespace hocket {
@@ -18,19 +19,19 @@ namespace hocket {
 /// For the one thread that is this rank.
 class Rank {
  public:
-  /// `number` is shown in messages; `place` is the rank of the program that it plays, which differs
-  /// where copies of a program for one rank run side by side.
+  /// `number` is shown in messages; `role` is the rank of the program that it stands for, see
+  /// Program::role_of.
   struct Identity {
-    int number = 0, place = 0;
+    int number = 0, role = 0;
   };
   using Groups = std::map<std::string, std::unique_ptr<comm::ProcessGroup>, std::less<>>;
 
   Rank(Identity identity, Groups groups, std::unique_ptr<Backend> backend, bool keep_trace);
 
   /// One iteration of this rank's graph in the program, which must outlive this where traces are
-  /// kept. What the step before handed on in flight is taken up under its name. Error when an input
+  /// kept. What the step before handed on in flight is taken up from its slot. Error when an input
   /// does not fit, RunError with the node when a node fails.
-  RankResult step(const Program& program, std::span<const Tensor> inputs);
+  RankResult step(const StepProgram& what, std::span<const Tensor> inputs);
   /// What the next step is called in traces.
   void announce(std::int64_t iteration, int drain) { iteration_ = iteration, drain_ = drain; }
   /// After a failed step: leaves all groups, then gives up the bytes that they used.
@@ -47,8 +48,8 @@ class Rank {
   };
 
   void label(const Graph& graph);
-  void take_up(const Graph& graph);
-  void hand_on(const Graph& graph);
+  void take_up(const StepProgram& what, std::size_t graph);
+  void hand_on(const StepProgram& what, std::size_t graph);
   void run_node(Frame& frame, NodeId n);
   void start(Frame& frame, NodeId n);
   std::vector<Tensor> wait(Frame& frame, NodeId n);
@@ -62,7 +63,7 @@ class Rank {
   std::unique_ptr<Backend> backend_;
   std::deque<std::shared_ptr<InFlight>> in_flight_;  // as started
   std::unordered_map<Value, Arriving> arriving_;     // pending values that will be read
-  std::map<std::string, Arriving> handed_on_;        // in flight between two steps
+  std::vector<Arriving> handed_on_;                  // by slot: in flight between two steps
   std::map<const Graph*, std::vector<std::uint32_t>> known_labels_;  // where traces are kept
   std::vector<std::uint32_t>* labels_ = nullptr;  // of this step, by NodeId::index, in trace_
   RankTrace trace_;

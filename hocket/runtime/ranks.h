@@ -1,44 +1,40 @@
 #pragma once
-// All ranks of a program at once, each a thread of this process.
+// The ranks of a program that this process hosts, all at once, each a thread.
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "hocket/base/trace.h"
-#include "hocket/comm/link.h"
+#include "hocket/comm/transport.h"
 #include "hocket/runtime/executor.h"
 
 namespace hocket {
 
 struct RanksOptions {
-  /// How many; a program for one rank can be run in any number of copies that do not meet.
-  std::optional<int> ranks = {};
-  double deadline = 60;  ///< seconds that a rank waits for others at most
-  std::optional<comm::Link> link = {};
   /// Called once for each rank; without it the plain kernels run everything.
   std::function<std::unique_ptr<Backend>()> backend = nullptr;
   bool trace = false;  ///< keep the spans of all steps
 };
 
-/// Keeps one thread per rank, which sleeps between steps. Transfers go on while ranks compute: a
-/// start does not wait, and a wait costs what is left of the transfer. Results are those of
-/// `interpret`, bit for bit.
+/// Keeps one thread for each rank that the transport hosts here, which sleeps between steps.
+/// Transfers go on while ranks compute: a start does not wait, and a wait costs what is left of the
+/// transfer. Results are those of `interpret`, bit for bit.
 class Ranks final : public Executor {
  public:
-  /// For programs of the same world with no other groups, such as its phases. Error when it is for
-  /// another number of ranks.
-  Ranks(const Program& program, const RanksOptions& options);
+  /// For programs of the same world with no other groups, such as its phases. The transport must
+  /// outlive this, and is for as many ranks as the program: Error otherwise. A program for one rank
+  /// runs as one copy on each rank of the transport; copies do not meet.
+  Ranks(const Program& program, comm::Transport& transport, const RanksOptions& options = {});
   ~Ranks() override;
 
-  int count() const;
+  std::span<const int> ranks() const override;
   void announce(std::int64_t iteration, int drain) override;
   /// Error, before any rank begins, when inputs do not fit; another step may follow. RunError with
-  /// the first cause when a rank fails, after all of them have stopped; from then on every step
-  /// throws it. Programs must outlive this where traces are kept.
-  std::vector<RankResult> step(const Program& program,
+  /// the first cause when a rank of the world fails, after all of these have stopped; from then on
+  /// every step throws it. Programs must outlive this where traces are kept.
+  std::vector<RankResult> step(const StepProgram& what,
                                std::span<const std::vector<Tensor>> inputs) override;
 
   /// Of each rank in the last step.
@@ -49,8 +45,8 @@ class Ranks final : public Executor {
   std::string numerics() const;
 
  private:
-  struct Crew;
-  std::unique_ptr<Crew> crew_;
+  struct Threads;
+  std::unique_ptr<Threads> threads_;
 };
 
 }  // namespace hocket

@@ -1,12 +1,15 @@
-// Every call, dtype, reduction and shape of group against plain loops.
+// Every call, dtype, reduction and shape of group against plain loops, over every transport.
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <charconv>
 #include <deque>
+#include <set>
+#include <tuple>
 
 #include "hocket/base/error.h"
-#include "hocket/comm/in_process.h"
 #include "tests/comm/reference.h"
 
 namespace hocket::comm {
@@ -101,14 +104,21 @@ class Flight {
   Work work_;
 };
 
-void expect_no_errors(const std::vector<std::string>& messages) {
-  for (const std::string& m : messages) EXPECT_EQ(m, "");
+std::string name_of_size(const testing::TestParamInfo<std::tuple<TransportKind, int>>& tested) {
+  const auto& [kind, ranks] = tested.param;
+  return fmt::format("{}_{}", kind.name, ranks);
 }
 
-class Sizes : public testing::TestWithParam<int> {};
+class Sizes : public testing::TestWithParam<std::tuple<TransportKind, int>> {
+ protected:
+  static TestWorld open() {
+    const auto& [kind, ranks] = GetParam();
+    return kind.open(ranks);
+  }
+};
 
 TEST_P(Sizes, every_call_gives_the_plain_result) {
-  InProcess world(GetParam());
+  TestWorld world = open();
   auto cases = all_cases({{1}, {7, 0, 130}});
   expect_no_errors(run_ranks(world, [&](int rank) {
     auto group = world.all(rank);
@@ -117,7 +127,7 @@ TEST_P(Sizes, every_call_gives_the_plain_result) {
 }
 
 TEST_P(Sizes, large_ones_are_shared_out) {
-  InProcess world(GetParam());
+  TestWorld world = open();
   auto cases = all_cases({{9000, 5, 3001}});
   std::erase_if(cases, [](const Case& c) { return c.seed % 3 != 0; });
   cases.push_back({Kind::all_reduce, DType::f32, Reduce::sum, {2'000'003}, Place::same, 1});
@@ -129,7 +139,7 @@ TEST_P(Sizes, large_ones_are_shared_out) {
 }
 
 TEST_P(Sizes, many_are_in_flight_and_done_in_order) {
-  InProcess world(GetParam());
+  TestWorld world = open();
   auto cases = all_cases({{3, 64}, {0}, {4200}});
   std::erase_if(cases, [](const Case& c) { return c.seed % 4 == 3; });
   expect_no_errors(run_ranks(world, [&](int rank) {
@@ -150,10 +160,16 @@ TEST_P(Sizes, many_are_in_flight_and_done_in_order) {
   }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Sizes, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Over, Sizes,
+                         testing::Combine(testing::ValuesIn(transport_kinds()),
+                                          testing::Values(1, 2, 3, 4)),
+                         name_of_size);
 
-TEST(InProcess, several_groups_at_once) {
-  InProcess world(4);
+class Transports : public testing::TestWithParam<TransportKind> {};
+INSTANTIATE_TEST_SUITE_P(Over, Transports, testing::ValuesIn(transport_kinds()), name_of_kind);
+
+TEST_P(Transports, several_groups_at_once) {
+  TestWorld world = GetParam().open(4);
   auto cases = all_cases({{5, 12}, {5000}});
   std::erase_if(cases, [](const Case& c) { return c.seed % 11 != 0; });
   expect_no_errors(run_ranks(world, [&](int rank) {
@@ -172,13 +188,13 @@ TEST(InProcess, several_groups_at_once) {
   }));
 }
 
-TEST(InProcess, a_rank_that_waits_elsewhere_holds_up_nobody) {
-  InProcess world(2);
-  std::vector<float> x(100'000, 1), y(100'000, 2);
+TEST_P(Transports, a_rank_that_waits_elsewhere_holds_up_nobody) {
+  TestWorld world = GetParam().open(2);
   expect_no_errors(run_ranks(world, [&](int rank) {
     std::vector<int> both{0, 1};
+    std::vector<float> x(100'000, static_cast<float>(rank + 1));
     auto a = world.group(rank, "a", both), b = world.group(rank, "b", both);
-    float* data = rank == 0 ? x.data() : y.data();
+    float* data = x.data();
     Member first{data, data, 50'000}, second{data + 50'000, data + 50'000, 50'000};
     Work wa, wb;
     wa = a->start({.members = {&first, 1}});
@@ -191,13 +207,41 @@ TEST(InProcess, a_rank_that_waits_elsewhere_holds_up_nobody) {
       wb = b->start({.members = {&second, 1}});
       wb.wait();
     }
+    EXPECT_EQ(x[0], 3);
+    EXPECT_EQ(x[99'999], 3);
   }));
-  EXPECT_EQ(x[0], 3);
-  EXPECT_EQ(y[99'999], 3);
 }
 
-TEST(InProcess, send_and_recv_meet_in_the_order_of_their_pair) {
-  InProcess world(3);
+TEST_P(Transports, host_their_ranks) {
+  TestWorld world = GetParam().open(3, 5);
+  std::set<int> hosted;
+  for (const auto& transport : world.hosts) {
+    EXPECT_EQ(transport->ranks(), 3);
+    EXPECT_TRUE(std::ranges::is_sorted(transport->hosted()));
+    for (int rank : transport->hosted()) EXPECT_TRUE(hosted.insert(rank).second) << rank;
+  }
+  EXPECT_FALSE(hosted.empty());
+  expect_no_errors(run_ranks(world, [&](int rank) {
+    auto group = world.all(rank);
+    EXPECT_EQ(group->size(), 3);
+    EXPECT_EQ(group->index(), rank);
+    EXPECT_EQ(group->deadline(), 5);
+  }));
+}
+
+TEST_P(Transports, are_closed_when_no_group_is_left) {
+  TestWorld world = GetParam().open(1);
+  Transport& transport = *world.hosts[0];
+  auto group = transport.all(0);
+  EXPECT_THROW(transport.close(), InternalError);
+  group = nullptr;
+  transport.close();
+  transport.close();
+  EXPECT_THROW(transport.all(0), InternalError);
+}
+
+TEST_P(Transports, send_and_recv_meet_in_the_order_of_their_pair) {
+  TestWorld world = GetParam().open(3);
   expect_no_errors(run_ranks(world, [&](int rank) {
     auto group = world.all(rank);
     std::int64_t out[4], in[3][4] = {};
@@ -225,8 +269,8 @@ TEST(InProcess, send_and_recv_meet_in_the_order_of_their_pair) {
   }));
 }
 
-TEST(InProcess, all_to_all_with_uneven_rows) {
-  InProcess world(3);
+TEST_P(Transports, all_to_all_with_uneven_rows) {
+  TestWorld world = GetParam().open(3);
   expect_no_errors(run_ranks(world, [&](int rank) {
     auto group = world.all(rank);
     // Rank r sends r + to rows of two elements to each.
@@ -250,8 +294,8 @@ TEST(InProcess, all_to_all_with_uneven_rows) {
   }));
 }
 
-TEST(InProcess, all_to_all_of_rows_without_elements) {
-  InProcess world(2);
+TEST_P(Transports, all_to_all_of_rows_without_elements) {
+  TestWorld world = GetParam().open(2);
   expect_no_errors(run_ranks(world, [&](int rank) {
     auto group = world.all(rank);
     std::vector<std::int64_t> rows{2, 2};

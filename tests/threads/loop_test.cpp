@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "hocket/base/error.h"
+#include "hocket/comm/in_process.h"
 #include "hocket/ir/parse.h"
 #include "hocket/iter/rotate.h"
 #include "hocket/ops/ops.h"
@@ -42,11 +43,12 @@ Tensor four(float first) {
   return t;
 }
 
-std::vector<Loop::Named> state() { return {{{"w", four(1)}}, {{"w", four(1)}}}; }
+// Inputs are %w and %x.
+InputTables state() { return {{four(1), {}}, {four(1), {}}}; }
 
-std::vector<Loop::Named> batch(int k) {
+InputTables batch(int k) {
   float x = 0.1f * static_cast<float>(k + 1);
-  return {{{"x", four(x)}}, {{"x", four(-x)}}};
+  return {{{}, four(x)}, {{}, four(-x)}};
 }
 
 /// Every output in the order of iterations, and the state after each drain.
@@ -57,7 +59,8 @@ struct Seen {
 
 Seen train(const Program& program, int iterations, const std::set<int>& drains,
            std::optional<comm::Link> link = {}) {
-  Ranks ranks(program, {.link = link});
+  comm::InProcess transport(program.world->ranks(), {.link = link});
+  Ranks ranks(program, transport);
   Loop loop(program, ranks, state());
   Seen seen;
   auto keep = [&](const std::vector<Loop::Produced>& produced) {
@@ -68,10 +71,10 @@ Seen train(const Program& program, int iterations, const std::set<int>& drains,
     EXPECT_EQ(loop.iterations(), k + 1);
     if (!drains.contains(k + 1)) continue;
     keep(loop.drain());
-    seen.states.push_back(loop.state()[0].at("w"));
+    seen.states.push_back(loop.state()[0][0]);
   }
   keep(loop.finish());
-  seen.states.push_back(loop.state()[1].at("w"));
+  seen.states.push_back(loop.state()[1][0]);
   return seen;
 }
 
@@ -98,26 +101,29 @@ TEST(Loop, ADelayOfWhatNeverChangesMeansNothing) {
   return y=%y
 })";
   Program program = parse(text, ops::all());
-  Ranks ranks(program, {});
-  Loop loop(program, ranks, {{{"w", four(0)}}});
-  std::vector<Loop::Produced> produced = loop.step(std::vector<Loop::Named>{{{"x", four(2)}}});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
+  Loop loop(program, ranks, {{four(0), {}}});
+  std::vector<Loop::Produced> produced = loop.step(InputTables{{{}, four(2)}});
   ASSERT_EQ(produced.size(), 1u);
   EXPECT_EQ(produced[0].value.as<float>()[0], 1);
   EXPECT_TRUE(loop.finish().empty());
-  EXPECT_EQ(loop.state()[0].at("w").as<float>()[0], 1);
+  EXPECT_EQ(loop.state()[0][0].as<float>()[0], 1);
 }
 
 TEST(Loop, RefusesARotatedBodyWhoseTypesDoNotFit) {
   Program program = rotated_body();
   Graph& g = program.graphs[0];
   g.set_type(g.find("x"), Type{DType::f32, false, {8}});
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   EXPECT_THROW(Loop(program, ranks, state()), Error);
 }
 
 TEST(Loop, NamesItsPhases) {
   Program program = rotated_body();
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   Loop loop(program, ranks, state());
   std::vector<std::string> names;
   for (int k = 0; k < 4; ++k) {
@@ -130,7 +136,8 @@ TEST(Loop, NamesItsPhases) {
 
 TEST(Loop, StateIsShownWholeOrNotAtAll) {
   Program program = rotated_body();
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   Loop loop(program, ranks, state());
   (void)loop.step(batch(0));
   EXPECT_THROW((void)loop.state(), Error);
@@ -141,13 +148,14 @@ TEST(Loop, StateIsShownWholeOrNotAtAll) {
 
 /// Ranks, but for one step.
 struct OneFailure final : Executor {
-  OneFailure(Ranks& given, int step) : ranks(given), fails_at(step) {}
-  std::vector<RankResult> step(const Program& program,
+  OneFailure(Ranks& given, int step) : all(given), fails_at(step) {}
+  std::span<const int> ranks() const override { return all.ranks(); }
+  std::vector<RankResult> step(const StepProgram& what,
                                std::span<const std::vector<Tensor>> inputs) override {
     if (++steps == fails_at) throw RunError("struck");
-    return ranks.step(program, inputs);
+    return all.step(what, inputs);
   }
-  Ranks& ranks;
+  Ranks& all;
   int fails_at, steps = 0;
 };
 
@@ -162,25 +170,29 @@ TEST(Loop, ADrainThatFailedCountsNothing) {
   Graph& g = program.graphs[0];
   NodeId late[] = {g.node(g.find("b"))};
   rotate(g, late, 2);
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   OneFailure executor(ranks, 3);  // the second step of the drain, which does all that is late
-  Loop loop(program, executor, {{{"a", four(1)}}});
-  (void)loop.step(std::vector<Loop::Named>{{{"x", four(2)}}});
+  Loop loop(program, executor, {{four(1), {}}});
+  (void)loop.step(InputTables{{{}, four(2)}});
   EXPECT_THROW((void)loop.drain(), RunError);
   EXPECT_EQ(loop.iterations(), 1);
   (void)loop.drain();
   EXPECT_EQ(loop.iterations(), 1);
-  EXPECT_EQ(loop.state()[0].at("a").as<float>()[0], 5);
+  EXPECT_EQ(loop.state()[0][0].as<float>()[0], 5);
 }
 
 TEST(Loop, RefusesWhatDoesNotFit) {
   Program program = body();
-  Ranks ranks(program, {});
-  EXPECT_THROW(Loop(program, ranks, {{{"w", four(1)}}}), Error);  // a rank too few
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
+  EXPECT_THROW(Loop(program, ranks, {{four(1), {}}}), Error);  // a rank too few
   Loop loop(program, ranks, state());
   EXPECT_THROW((void)loop.step({}), Error);
-  std::vector<Loop::Named> wrong = batch(0);
-  wrong[1]["x"] = Tensor(Type{DType::f32, false, {5}});  // another shape is another compile
+  EXPECT_THROW((void)loop.step({{four(1)}, {four(1)}}), Error);  // an input too few
+  EXPECT_THROW((void)loop.step(state()), Error);                 // nothing for %x
+  InputTables wrong = batch(0);
+  wrong[1][1] = Tensor(Type{DType::f32, false, {5}});  // another shape is another compile
   try {
     (void)loop.step(wrong);
     FAIL();
@@ -191,10 +203,11 @@ TEST(Loop, RefusesWhatDoesNotFit) {
 
 TEST(Loop, GoesOnBehindABatchThatDidNotFit) {
   Program program = rotated_body();
-  std::vector<Loop::Named> wrong = batch(1);
-  wrong[1]["x"] = Tensor(Type{DType::f32, false, {5}});
+  InputTables wrong = batch(1);
+  wrong[1][1] = Tensor(Type{DType::f32, false, {5}});
   auto run = [&](bool stumbles) {
-    Ranks ranks(program, {});
+    comm::InProcess transport(program.world->ranks());
+    Ranks ranks(program, transport);
     Loop loop(program, ranks, state());
     for (int i = 0; i < 3; ++i) {
       if (stumbles) {
@@ -208,12 +221,13 @@ TEST(Loop, GoesOnBehindABatchThatDidNotFit) {
   };
   auto plain = run(false), stumbled = run(true);
   for (std::size_t r = 0; r < plain.size(); ++r)
-    for (const auto& [name, value] : plain[r]) EXPECT_TRUE(same_bits(value, stumbled[r].at(name)));
+    EXPECT_TRUE(same_bits(plain[r][0], stumbled[r][0]));
 }
 
 TEST(Loop, IsFixedWhenItIsMade) {
   Program program = rotated_body();
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   Loop loop(program, ranks, state());
   (void)loop.step(batch(0));
   Graph& g = program.graphs[0];

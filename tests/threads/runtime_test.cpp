@@ -6,6 +6,7 @@
 #include "hocket/base/error.h"
 #include "hocket/codegen/library/library.h"
 #include "hocket/codegen/reference/interpret.h"
+#include "hocket/comm/in_process.h"
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ops/ops.h"
@@ -53,9 +54,10 @@ TEST(Runtime, RandomProgramsGiveTheBitsOfTheInterpreter) {
     Program program =
         seed % 4 == 1 ? testing::random_stages(random) : testing::random_program(random, shape);
     Inputs inputs = testing::random_inputs(random, program);
-    RanksOptions options;
+    comm::InProcessOptions options;
     if (seed % 5 == 0) options.link = comm::Link{1e9, 1e-6};
-    Ranks ranks(program, options);
+    comm::InProcess transport(program.world->ranks(), options);
+    Ranks ranks(program, transport);
     for (int k = 0; k < 2; ++k) {
       auto wanted = interpret(program, inputs), found = ranks.step(program, inputs);
       ASSERT_EQ(difference(found, wanted), "") << "seed " << seed << "\n" << to_text(program);
@@ -81,7 +83,8 @@ Inputs step_inputs() {
 
 TEST(Runtime, AStepWithABackend) {
   Program program = read_program(step_text);
-  Ranks ranks(program, {.backend = [] { return std::make_unique<Library>(); }});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport, {.backend = [] { return std::make_unique<Library>(); }});
   EXPECT_EQ(difference(ranks.step(program, step_inputs()), interpret(program, step_inputs())), "");
   EXPECT_TRUE(ranks.numerics().starts_with("library: "));
 }
@@ -90,7 +93,8 @@ TEST(Runtime, AStepWithABackend) {
 TEST(Runtime, InputsStayAsTheyAre) {
   Program program = read_program(step_text);
   Inputs inputs = step_inputs();
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   for (int k = 0; k < 3; ++k) (void)ranks.step(program, inputs);
   for (std::size_t r = 0; r < 2; ++r)
     for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(same_bits(inputs[r][i], step_inputs()[r][i]));
@@ -107,7 +111,8 @@ graph step(%a: f32[3], %b: i32[2], %c: f32[1]) {
   b.as<std::int32_t>()[0] = 7;
   b.as<std::int32_t>()[1] = -9;
   Inputs inputs{{floats({1, 2, 3}), b, floats({4})}, {floats({5, 6, 7}), b, floats({8})}};
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   EXPECT_EQ(difference(ranks.step(program, inputs), interpret(program, inputs)), "");
 }
 
@@ -130,7 +135,8 @@ graph b on [1] (%x: f32[4,0], %y: f32[3,2,0]) {
   std::vector<Tensor> both{Tensor(Type{DType::f32, false, {4, 0}}),
                            Tensor(Type{DType::f32, false, {3, 2, 0}})};
   Inputs inputs{both, both};
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   EXPECT_EQ(difference(ranks.step(program, inputs), interpret(program, inputs)), "");
 }
 
@@ -142,7 +148,8 @@ TEST(Runtime, CopiesOfAProgramForOneRank) {
   return %s, %r
 })");
   Inputs inputs{{floats({1, 2})}, {floats({3, 4})}, {floats({5, 6})}};
-  Ranks ranks(program, {.ranks = 3});
+  comm::InProcess transport(3);
+  Ranks ranks(program, transport);
   auto found = ranks.step(program, inputs);
   for (std::size_t r = 0; r < 3; ++r)
     EXPECT_EQ(difference({found[r]}, interpret(program, {&inputs[r], 1})), "");
@@ -155,14 +162,17 @@ TEST(Runtime, ReleasesDeadValues) {
   Program program = read_program(text + "  return %v49\n}");
   Inputs inputs{{Tensor(Type{DType::f32, false, {1000}})}};
   std::ranges::fill(inputs[0][0].bytes(), std::byte{0});
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   EXPECT_EQ(ranks.step(program, inputs)[0].peak_bytes, interpret(program, inputs)[0].peak_bytes);
   EXPECT_LE(ranks.step(program, inputs)[0].peak_bytes, 3 * 4000);
 }
 
-std::string failure(std::string_view text, const Inputs& inputs, RanksOptions options = {}) {
+std::string failure(std::string_view text, const Inputs& inputs,
+                    comm::InProcessOptions options = {}) {
   Program program = read_program(text);
-  Ranks ranks(program, options);
+  comm::InProcess transport(program.world->ranks(), options);
+  Ranks ranks(program, transport);
   std::string message = "none";
   for (int k = 0; k < 2; ++k) try {
       (void)ranks.step(program, inputs);
@@ -238,7 +248,8 @@ graph step(%x: f32[4], %i: i64[1]) {
 
 TEST(Runtime, InputsThatDoNotFitAreTheUsersToFix) {
   Program program = read_program(step_text);
-  Ranks ranks(program, {});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport);
   Inputs inputs = step_inputs();
   inputs[1][1] = floats({1});
   EXPECT_THROW((void)ranks.step(program, inputs), Error);
@@ -247,7 +258,8 @@ TEST(Runtime, InputsThatDoNotFitAreTheUsersToFix) {
 
 TEST(Runtime, TraceHasEveryLane) {
   Program program = read_program(step_text);
-  Ranks ranks(program, {.link = comm::Link{1e9, 1e-4}, .trace = true});
+  comm::InProcess transport(program.world->ranks(), {.link = comm::Link{1e9, 1e-4}});
+  Ranks ranks(program, transport, {.trace = true});
   for (int k = 0; k < 3; ++k) (void)ranks.step(program, step_inputs());
   Trace trace = ranks.trace();
   ASSERT_EQ(trace.ranks.size(), 2);
@@ -279,7 +291,8 @@ graph step(%a: f32[2], %b: f32[2]) {
   %s: f32[2], %t: f64[2] = wait(%h, %i)
   return %s, %t
 })");
-  Ranks ranks(program, {.link = comm::Link{1e9, 1e-3}});
+  comm::InProcess transport(program.world->ranks(), {.link = comm::Link{1e9, 1e-3}});
+  Ranks ranks(program, transport);
   (void)ranks.step(program, step_inputs());
   for (const StepTimes& t : ranks.times()) EXPECT_NEAR(t.communication, 1e-3 + 24e-9, 1e-8);
 }
@@ -294,7 +307,8 @@ graph step(%a: f32[2], %b: f32[2]) {
   %t: f32[4] = wait(%k)
   return %n, %t
 })");
-  Ranks ranks(program, {.trace = true});
+  comm::InProcess transport(program.world->ranks());
+  Ranks ranks(program, transport, {.trace = true});
   (void)ranks.step(program, step_inputs());
   for (const RankTrace& r : ranks.trace().ranks)
     for (const Span& s : r.spans) {

@@ -1,4 +1,4 @@
-#include "hocket/comm/post.h"
+#include "hocket/comm/posted_call.h"
 
 #include <algorithm>
 #include <cstring>
@@ -39,15 +39,16 @@ void append_rows(std::vector<std::int64_t>& rows, std::span<const std::int64_t> 
   rows.insert(rows.end(), given.begin(), given.end());
 }
 
-/// Whether other ranks could still read what this rank's results overwrite.
-bool must_copy(const Call& call, int seat, const Post::Range& r, std::int64_t received, int size) {
+/// Whether writing this rank's results could destroy operands that other ranks still read.
+bool must_copy(const CollectiveCall& call, int participant, const PostedCall::Range& r,
+               std::int64_t received, int size) {
   std::int64_t unit = bytes(call.dtype);
   if (!meets(r.send, r.count * unit, r.recv, received * unit)) return false;
   switch (facts(call.kind).result) {
     case ResultSize::gathered:
-      return r.recv + seat * r.count * unit != r.send;
+      return r.recv + participant * r.count * unit != r.send;
     case ResultSize::piece:
-      return r.send + seat * received * unit != r.recv;
+      return r.send + participant * received * unit != r.recv;
     case ResultSize::by_rows:
       return size > 1 || r.send != r.recv;
     case ResultSize::equal:
@@ -57,29 +58,31 @@ bool must_copy(const Call& call, int seat, const Post::Range& r, std::int64_t re
 }
 
 /// What a member of `post` reads and writes; its operand is copied where it must be.
-Post::Range checked(Post& post, const Call& call, const Member& m, int seats) {
-  Post::Range r{static_cast<const std::byte*>(m.send), static_cast<std::byte*>(m.recv), m.count};
+PostedCall::Range checked(PostedCall& post, const CollectiveCall& call, const Member& m,
+                          int participants) {
+  PostedCall::Range r{static_cast<const std::byte*>(m.send), static_cast<std::byte*>(m.recv),
+                      m.count};
   if (r.count < 0 || r.count > most_elements) fail("{}: {} elements", name(call.kind), r.count);
   std::int64_t received = r.count;
   ResultSize result = facts(call.kind).result;
-  if (result == ResultSize::gathered) received *= seats;
+  if (result == ResultSize::gathered) received *= participants;
   if (result == ResultSize::piece) {
-    if (r.count % seats != 0)
+    if (r.count % participants != 0)
       fail("{}: {} elements, wanted a number that {} divide", name(call.kind), r.count,
-           count_of(seats, "rank"));
-    received /= seats;
+           count_of(participants, "rank"));
+    received /= participants;
   }
   if (result == ResultSize::by_rows) {
     if (m.send_rows.empty() != m.recv_rows.empty())
       fail("all_to_all: rows to send and to receive are both given or both left out");
     post.rows.push_back(m.row);
-    append_rows(post.rows, m.send_rows, m, seats);
-    append_rows(post.rows, m.recv_rows, m, seats);
-    auto ends = std::span(post.rows).last(2 * static_cast<std::size_t>(seats));
+    append_rows(post.rows, m.send_rows, m, participants);
+    append_rows(post.rows, m.recv_rows, m, participants);
+    auto ends = std::span(post.rows).last(2 * static_cast<std::size_t>(participants));
     r.count = sum(ends.first(ends.size() / 2)) * m.row;
     received = sum(ends.last(ends.size() / 2)) * m.row;
   }
-  if (must_copy(call, post.seat, r, received, seats)) {
+  if (must_copy(call, post.participant, r, received, participants)) {
     auto length = static_cast<std::size_t>(r.count * bytes(call.dtype));
     post.copies.push_back(std::make_unique<std::byte[]>(length));
     std::memcpy(post.copies.back().get(), r.send, length);
@@ -90,7 +93,7 @@ Post::Range checked(Post& post, const Call& call, const Member& m, int seats) {
 
 }  // namespace
 
-CallHead Post::fill(const Call& call, int seats) {
+CallHead PostedCall::fill(const CollectiveCall& call, int participants) {
   if (name != call.name) name.assign(call.name);
   if (heavy) {
     several.clear();
@@ -106,30 +109,30 @@ CallHead Post::fill(const Call& call, int seats) {
                 .channel = call.channel,
                 .ranges = &only};
   if (head.size == 1) {
-    head.only = checked(*this, call, call.members[0], seats);
+    head.only = checked(*this, call, call.members[0], participants);
   } else {
-    for (const Member& m : call.members) several.push_back(checked(*this, call, m, seats));
+    for (const Member& m : call.members) several.push_back(checked(*this, call, m, participants));
     head.ranges = several.data();
   }
-  goes_on = call.goes_on;
+  same_bucket = call.same_bucket;
   heavy = head.size > 1 || !rows.empty() || !copies.empty();
   seen = finished = 0;
   met = settled = false;
   return head;
 }
 
-std::span<const std::int64_t> Post::rows_of(std::size_t member, bool received) const {
+std::span<const std::int64_t> PostedCall::rows_of(std::size_t member, bool received) const {
   std::size_t stride = rows.size() / size, ranks = stride / 2;
   return std::span(rows).subspan(member * stride + 1 + (received ? ranks : 0), ranks);
 }
 
-std::int64_t Post::bytes() const {
+std::int64_t PostedCall::bytes() const {
   std::int64_t elements = 0;
   for (const Range& r : members()) elements += r.count;
   return elements * hocket::bytes(dtype);
 }
 
-std::string Post::text() const {
+std::string PostedCall::text() const {
   std::string out(hocket::name(kind));
   if (kind == Kind::barrier) return out;
   if (facts(kind).reduces && reduce != Reduce::sum) out += fmt::format(" {}", hocket::name(reduce));

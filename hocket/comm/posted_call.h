@@ -1,0 +1,144 @@
+#pragma once
+// A call that a rank has posted to a round: written by that rank, read by all participants.
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hocket/comm/process_group.h"
+
+namespace hocket::comm {
+
+struct RoundSequence;
+struct Segment;
+struct PostedCall;
+
+/// One matched call of the ranks of a sequence. Every rank follows its progress from the flags of
+/// all participants. Unless a rank takes over work of another, no word is written by two ranks.
+struct Round {
+  RoundSequence* sequence = nullptr;
+  Segment* segment = nullptr;
+  PostedCall* first = nullptr;  // by participant
+  int participants = 0;
+
+  PostedCall& at(int participant) const;
+  std::span<PostedCall> posts() const;
+};
+
+/// A place in a list of posts; see List.
+struct ListHook {
+  PostedCall* before = nullptr;
+  PostedCall* after = nullptr;
+};
+
+/// How the work of a round is divided: a share for each participant, cut into chunks. Each rank
+/// computes the same division. In units, see exchange().
+struct Split {
+  std::int64_t units = 0;
+  std::int64_t share = 0;    // of each participant; the last ones may have less
+  std::int64_t chunk = 0;    // of a share; the last one may be shorter
+  std::uint32_t chunks = 0;  // of each share, including empty ones
+  bool small = true;         // taken over only when its rank is late
+};
+
+/// What a rank tells the others about its call.
+struct CallHead {
+  struct Range {
+    const std::byte* send;
+    std::byte* recv;
+    std::int64_t count;  // elements of the operand
+  };
+
+  std::uint32_t size = 0;  // members
+  int peer = 0;
+  Kind kind = Kind::barrier;
+  Reduce reduce = Reduce::sum;
+  DType dtype = DType::f32;
+  std::int64_t channel = 0;
+  const Range* ranges = nullptr;
+  Range only{};  // where there is one member
+};
+
+/// Of a small call, others read the first two cache lines only: the first one once the call is
+/// posted, the second once the share of its rank is done. Waiting ranks poll these lines, and every
+/// poll takes the line from its writer. So each line is written in one go, and flags of an earlier
+/// epoch are told apart by the epoch instead of being reset.
+struct alignas(64) PostedCall : CallHead {
+  // The head is valid once this equals the epoch of its segment.
+  std::atomic<std::uint32_t> here{0};
+
+  // The share of this participant. Whoever takes a chunk counts it in `taken` before and in `done`
+  // after, both in the lower half of the word, behind the epoch.
+  static constexpr std::uint32_t dropped = 1
+                                           << 16;  // in `done`: a chunk taken, but not carried out
+  alignas(64) std::atomic<std::uint64_t> taken{0};
+  std::atomic<std::uint64_t> done{0};
+  std::atomic<double> done_at{0};
+  double posted_at = 0;
+
+  // For the rank alone, except `round`.
+  alignas(64) Round round;
+  int participant = 0;  // index in the sequence
+  std::uint32_t epoch = 0;
+  int seen = 0;      // the participants below this one have all posted
+  int finished = 0;  // the shares of the participants below this one are all done
+  bool met = false;  // all have posted, and their calls agree
+  bool settled = false;
+  bool heavy = false;        // some of the lists below are in use
+  bool same_bucket = false;  // pays no latency
+  std::size_t left =
+      0;  // in the first round of a segment: how many of its rounds the rank has left
+  ProcessGroup* owner = nullptr;
+  ListHook in_flight, unsettled;
+  Split split;
+  Transfer transfer;
+
+  // The rest of the call.
+  std::string name;
+  std::vector<Range> several;
+  std::vector<std::int64_t> rows;  // all_to_all, by member: elements of a row, rows sent, received
+  std::vector<std::unique_ptr<std::byte[]>> copies;  // of operands that results overlap
+
+  std::span<const Range> members() const { return {ranges, size}; }
+  /// Stores a call, in a group of so many participants, but returns its head unpublished. Error for
+  /// sizes that do not fit.
+  CallHead fill(const CollectiveCall& call, int participants);
+  /// From now on other ranks see the call.
+  void publish(const CallHead& head) {
+    static_cast<CallHead&>(*this) = head;
+    here.store(epoch, std::memory_order_release);
+  }
+  /// Of an all_to_all, by rank: how many rows of a member are sent there, or received from there.
+  std::span<const std::int64_t> rows_of(std::size_t member, bool received) const;
+  std::int64_t row(std::size_t member) const { return rows[member * rows.size() / size]; }
+  std::int64_t bytes() const;  // of all operands
+  /// `all_reduce of 64 f32`.
+  std::string text() const;
+};
+
+inline PostedCall& Round::at(int participant) const { return first[participant]; }
+inline std::span<PostedCall> Round::posts() const {
+  return {first, static_cast<std::size_t>(participants)};
+}
+
+/// A list of posted calls, linked through one of their hooks; adding and removing is O(1).
+template <ListHook PostedCall::*links>
+struct List {
+  PostedCall* first = nullptr;
+  PostedCall* last = nullptr;
+
+  void append(PostedCall& post) {
+    post.*links = {last, nullptr};
+    (last != nullptr ? (last->*links).after : first) = &post;
+    last = &post;
+  }
+  void remove(PostedCall& post) {
+    auto [before, after] = post.*links;
+    (before != nullptr ? (before->*links).after : first) = after;
+    (after != nullptr ? (after->*links).before : last) = before;
+  }
+};
+
+}  // namespace hocket::comm

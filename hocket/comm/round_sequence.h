@@ -1,0 +1,68 @@
+#pragma once
+// Matches calls of ranks in the order started: the rounds of a group, or of a pair of its ranks.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "hocket/comm/round_work.h"
+
+namespace hocket::comm {
+
+/// Consecutive rounds, reused together. Flags are not reset between uses: each holds the epoch in
+/// which it was set, and one of an earlier epoch counts as not set.
+struct Segment {
+  static constexpr std::size_t length = 16;  // rounds
+
+  Segment(RoundSequence& sequence, std::size_t participants);
+
+  std::uint32_t epoch = 1;
+  std::atomic<Segment*> next{nullptr};
+  std::unique_ptr<PostedCall[]> posts;  // round after round, by participant
+  std::atomic<std::size_t> left{0};     // participants
+};
+
+/// A list of segments, which grows while any rank runs ahead. Each rank walks it by itself, and
+/// ranks synchronise once per segment only.
+struct RoundSequence {
+  /// Participants are `members`, indices in `group_ranks`.
+  RoundSequence(std::string group, const std::vector<int>& group_ranks, std::vector<int> members);
+
+  std::string group;         // its name
+  std::vector<int> members;  // by participant: index in the group
+  std::vector<int> ranks;    // by participant: of the world
+
+  /// Where the next call of `participant` is posted; call advance() after that.
+  PostedCall& next(int participant) const {
+    const Position& place = positions_[static_cast<std::size_t>(participant)];
+    return place.segment->posts[place.round * ranks.size() + static_cast<std::size_t>(participant)];
+  }
+  void advance(int participant);
+  /// The rank of `p` is done with its round. The last rank to leave a segment recycles it.
+  void leave(PostedCall& p);
+
+  List<&PostedCall::unsettled>& unsettled(int participant) {
+    return positions_[static_cast<std::size_t>(participant)].unsettled;
+  }
+
+ private:
+  /// Of one participant, for its rank alone.
+  struct alignas(64) Position {
+    Segment* segment;
+    std::size_t round = 0;
+    List<&PostedCall::unsettled> unsettled{};
+  };
+
+  Segment* take();
+  void give(Segment* segment);
+
+  std::vector<Position> positions_;
+  alignas(64) std::atomic<Segment*> spare_{nullptr};
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Segment>> all_;
+  std::vector<Segment*> idle_;  // besides the spare one
+};
+
+}  // namespace hocket::comm

@@ -1,0 +1,65 @@
+#pragma once
+// The progress of a round: who has posted, how the work is divided, and how much of it is done.
+
+#include <string>
+
+#include "hocket/comm/posted_call.h"
+
+namespace hocket::comm {
+
+inline bool has_posted(const PostedCall& p, int participant) {
+  return p.round.at(participant).here.load(std::memory_order_acquire) == p.epoch;
+}
+
+/// Whether all participants have posted, as seen by the rank of `p`; amortised O(1).
+inline bool all_posted(PostedCall& p) {
+  while (p.seen < p.round.participants && has_posted(p, p.seen)) ++p.seen;
+  return p.seen == p.round.participants;
+}
+
+/// The division of the work of this round, given that all calls agree with `p`.
+Split split_of(const PostedCall& p);
+/// Number of chunks in the share of `participant`; 0 for an empty share.
+inline std::uint32_t due(const Split& split, int participant) {
+  return participant * split.share < split.units ? split.chunks : 0;
+}
+/// The count in `word` if it is of this epoch, else 0; see PostedCall::taken.
+inline std::uint32_t counted(std::uint64_t word, std::uint32_t epoch) {
+  return word >> 32 == epoch ? static_cast<std::uint32_t>(word) : 0;
+}
+/// Whether all work is done, as seen by the rank of `p`, which has met; amortised O(1).
+inline bool complete(PostedCall& p) {
+  auto over = [&](int participant) {
+    std::uint64_t done = p.round.at(participant).done.load(std::memory_order_acquire);
+    return counted(done, p.epoch) == due(p.split, participant);
+  };
+  while (p.finished < p.round.participants && over(p.finished)) ++p.finished;
+  return p.finished == p.round.participants;
+}
+
+/// Does all chunks of a participant's share that no rank has taken; returns whether there were any.
+/// Stops once `failed` is set, so that no memory of a rank that has withdrawn is touched. A chunk
+/// that throws counts as dropped, and the round never completes.
+bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed, bool timed);
+/// After `failed` was set: returns when no other rank accesses memory of the rank of `p` any more,
+/// which takes at most the time of one chunk.
+void withdraw(const PostedCall& p);
+
+/// A fast test whether two calls agree; false means that disagreement() has to decide.
+inline bool clearly_agree(const CallHead& a, const CallHead& b) {
+  return a.kind == b.kind && a.reduce == b.reduce && a.dtype == b.dtype && a.peer == b.peer &&
+         a.channel == b.channel && a.size == 1 && b.size == 1 && a.only.count == b.only.count &&
+         a.kind != Kind::all_to_all;
+}
+/// In what the call of `p` and that of `participant`, which has posted, disagree; or "".
+std::string disagreement(const PostedCall& p, int participant);
+/// `%h = all_reduce on channel 3 of group "dp"`.
+std::string title(const PostedCall& p);
+std::string title(const RoundSequence& sequence, Kind kind, std::int64_t channel,
+                  std::string_view name);
+
+/// Does the units of work in [first, last). A unit is an element of an operand, member by member;
+/// of a result in an all_gather; a receiving rank in an all_to_all.
+void exchange(const Round& round, std::int64_t first, std::int64_t last);
+
+}  // namespace hocket::comm

@@ -1,0 +1,159 @@
+// What only ranks of one process can be told about: those that share memory with the test, so that
+// it knows who has come; and what depends on options of the transport.
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "hocket/base/error.h"
+#include "tests/comm/ranks.h"
+
+namespace {
+
+thread_local bool next_new_fails = false;
+
+}  // namespace
+
+// The way to a wait in which memory is short. All of them, since those of a sanitizer do not call
+// each other; not inlined, or the compiler sees a `new` that is met by `free`.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  void* memory = std::exchange(next_new_fails, false) ? nullptr : std::malloc(size);
+  return memory != nullptr ? memory : throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new[](std::size_t size) { return operator new(size); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace hocket::comm {
+namespace {
+
+CollectiveCall reduce_of(std::span<const Member> members, std::int64_t channel) {
+  return {.channel = channel, .members = members, .name = "%h"};
+}
+
+/// Ranks 0 and 1 have come for certain before either of them begins its short wait for rank 2.
+void miss_a_rank(bool timed, std::string_view said) {
+  InProcess world(3, {.timed = timed});
+  std::atomic<bool> over{false};
+  auto messages = run_ranks(world, [&](int rank) {
+    std::vector<int> all{0, 1, 2}, low{0, 1};
+    float x = 1;
+    Member m{&x, &x, 1};
+    auto group = world.group(rank, "dp", all);
+    auto pair = rank < 2 ? world.group(rank, "pair", low) : nullptr;
+    group->start({.kind = Kind::barrier}).wait();  // rank 2 has made a call, too
+    while (rank == 2 && !over) std::this_thread::yield();
+    try {
+      Work work = group->start(reduce_of({&m, 1}, 3));
+      if (rank < 2) pair->start({.kind = Kind::barrier}).wait();
+      work.wait(0.1);
+    } catch (...) {
+      over = true;
+      throw;
+    }
+  });
+  std::string late = fmt::format(
+      "%h = all_reduce on channel 3 of group \"dp\": rank 2 did not come within 0.1 s: rank 2 {}",
+      said);
+  auto told = [&](const auto& entry) { return entry.second.starts_with(late); };
+  EXPECT_GE(std::ranges::count_if(messages, told), 1);  // both can be late at the same moment
+  for (const auto& [rank, m] : messages) EXPECT_TRUE(m.find(late) != std::string::npos) << m;
+}
+
+TEST(InProcess, a_rank_that_does_not_come) { miss_a_rank(true, "has not started anything for "); }
+
+// Nobody notes then whether it has.
+TEST(InProcess, nothing_is_said_about_starts_without_times) {
+  miss_a_rank(false, "is in no long wait");
+}
+
+TEST(InProcess, a_difference_is_told_before_all_have_come) {
+  InProcess world(3);
+  std::atomic<int> told{0};
+  auto messages = run_ranks(world, [&](int rank) {
+    auto group = world.all(rank);
+    while (rank == 2 && told < 2) std::this_thread::yield();  // comes when it is over
+    float x = 1;
+    Member m{&x, &x, 1};
+    CollectiveCall call = reduce_of({&m, 1}, 3);
+    if (rank == 1) call.dtype = DType::i32;
+    try {
+      group->start(call).wait();
+    } catch (...) {
+      ++told;
+      throw;
+    }
+  });
+  for (const auto& [rank, m] : messages)
+    EXPECT_NE(m.find("rank 0 calls all_reduce of 1 f32, rank 1 calls all_reduce of 1 i32"),
+              std::string::npos)
+        << m;
+}
+
+TEST(InProcess, a_late_message_says_what_the_missing_rank_waits_for) {
+  InProcess world(3, {.timed = true});
+  std::atomic<bool> over{false};
+  auto messages = run_ranks(world, [&](int rank) {
+    std::vector<int> low{0, 1}, high{1, 2};
+    if (rank == 2) {
+      auto group = world.group(rank, "high", high);
+      while (!over) std::this_thread::yield();
+      return;
+    }
+    auto a = world.group(rank, "low", low);
+    auto b = rank == 1 ? world.group(rank, "high", high) : nullptr;
+    try {
+      if (rank == 1) b->start({.kind = Kind::barrier, .channel = 7, .name = "%b"}).wait();
+      while (!world.doing(1).starts_with("waits in")) std::this_thread::yield();
+      a->start({.kind = Kind::barrier, .channel = 6, .name = "%a"}).wait(0.1);
+    } catch (...) {
+      over = true;
+      throw;
+    }
+  });
+  EXPECT_EQ(messages[0],
+            "%a = barrier on channel 6 of group \"low\": rank 1 did not come within 0.1 s: rank 1 "
+            "waits in %b = barrier on channel 7 of group \"high\" for rank 2, which has not "
+            "started anything");
+}
+
+TEST(InProcess, a_rank_without_memory_for_its_share) {
+  constexpr int ranks = 17;  // more than a reduction keeps inside itself
+  InProcess world(ranks);
+  std::atomic<int> here{0};
+  std::atomic<bool> over{false};
+  auto messages = run_ranks(world, [&](int rank) {
+    float x = 1;
+    Member m{&x, &x, 1};
+    auto group = world.all(rank);
+    Work work = group->start(reduce_of({&m, 1}, 3));
+    ++here;
+    // Rank 0 alone, for else another one may take over its share.
+    while (rank == 0 ? here < ranks : !over) std::this_thread::yield();
+    next_new_fails = rank == 0;
+    try {
+      work.wait();
+    } catch (...) {
+      over = true;
+      throw;
+    }
+  });
+  std::string cause = "%h = all_reduce on channel 3 of group \"world\": std::bad_alloc";
+  EXPECT_EQ(messages[0], cause);
+  for (int rank = 1; rank < ranks; ++rank)
+    EXPECT_EQ(messages[rank],
+              "%h = all_reduce on channel 3 of group \"world\": rank 0 failed: " + cause);
+}
+
+TEST(InProcess, without_ranks) { EXPECT_THROW(InProcess(0), Error); }
+
+}  // namespace
+}  // namespace hocket::comm
