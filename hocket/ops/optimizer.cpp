@@ -19,7 +19,7 @@ std::vector<std::size_t> slot_starts(const InferCall& c) {
 }
 
 /// Slots 1 to `lists` hold one tensor per parameter, of its shape; those named optional may be
-/// empty.
+/// empty. A parameter and its state are computed in one dtype; gradients are cast to it.
 void require_lists(const InferCall& c, std::size_t lists, std::size_t may_be_empty) {
   auto sizes = c.attributes.list_sizes();
   auto starts = slot_starts(c);
@@ -32,6 +32,10 @@ void require_lists(const InferCall& c, std::size_t lists, std::size_t may_be_emp
       if (!is_float(p.dtype) || !is_float(t.dtype) || t.shape != p.shape)
         fail("{}: {} {} is {}, its parameter {}", c.op.name, c.op.operands[s].name, i, to_text(t),
              to_text(p));
+      if (s > 1 && row(t.dtype).accumulate != row(p.dtype).accumulate)
+        fail("{}: {} {} is {}, computed in {}, its parameter {} in {}; wanted one dtype for both",
+             c.op.name, c.op.operands[s].name, i, to_text(t), name(row(t.dtype).accumulate),
+             to_text(p), name(row(p.dtype).accumulate));
     }
   }
 }

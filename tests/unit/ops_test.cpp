@@ -1,5 +1,6 @@
 #include "hocket/ops/ops.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <set>
 
 #include "hocket/base/element.h"
+#include "hocket/base/error.h"
 #include "hocket/codegen/reference/interpret.h"
 #include "hocket/ir/parse.h"
 #include "hocket/ops/constant.h"
@@ -211,6 +213,50 @@ TEST(Ops, WorkOfANode) {
   EXPECT_EQ(flops(g, node("m")), 5 * 32);  // max, subtract, exp, sum, divide
   EXPECT_EQ(bytes_moved(g, node("v")), 0);
   EXPECT_EQ(bytes_moved(g, node("p")), 2 * 128);
+}
+
+/// One step of an optimizer on one number each; `dtypes` are those of the parameter, its gradient
+/// and its state, then of lr, scale and skip.
+std::string optimizer_step(const std::string& op, std::span<const std::string> dtypes) {
+  std::string text, state, results;
+  std::size_t states = dtypes.size() - 5;
+  for (std::size_t i = 0; i < dtypes.size(); ++i)
+    text += fmt::format("  %o{}: {}[] = full {{value=1.0}}\n", i, dtypes[i]);
+  for (std::size_t i = 0; i < states; ++i) {
+    state += fmt::format(", [%o{}]", i + 2);
+    results += fmt::format(", %r{}: {}[]", i + 1, dtypes[i + 2]);
+  }
+  std::size_t lr = dtypes.size() - 3;
+  std::string steps = op == "sgd" ? "" : fmt::format(", [%o{}]", lr);
+  return text + fmt::format("  %y: {}[]{} = {}([%o0], [%o1]{}{}, %o{}, [%o{}], [%o{}]){}\n",
+                            dtypes[0], results, op, state, steps, lr, lr + 1, lr + 2,
+                            op == "sgd" ? " {momentum=0.9}" : "");
+}
+
+TEST(Ops, OptimizersRunInEveryDtypeThatTheyAccept) {
+  const std::vector<std::string> floats{"f64", "f32", "bf16", "f16"};
+  auto is_wide = [](const std::string& dtype) { return dtype == "f64"; };
+  for (const auto& [op, states] : {std::pair{"sgd", 1}, {"adam", 3}, {"adamw", 3}}) {
+    int accepted = 0, all = 1;
+    for (int i = 0; i < 2 + states; ++i) all *= 4;
+    for (int code = 0; code < all; ++code) {
+      std::vector<std::string> dtypes;
+      for (int rest = code, i = 0; i < 2 + states; ++i, rest /= 4)
+        dtypes.push_back(floats[static_cast<std::size_t>(rest % 4)]);
+      bool fits = std::ranges::all_of(std::span(dtypes).subspan(2), [&](const std::string& dtype) {
+        return is_wide(dtype) == is_wide(dtypes[0]);
+      });
+      for (std::size_t i = 0; i < 3; ++i)
+        dtypes.push_back(floats[(static_cast<std::size_t>(code) + i) % 4]);
+      std::string step = optimizer_step(op, dtypes);
+      if (fits)
+        EXPECT_EQ(run(step).size(), 1U) << step;
+      else
+        EXPECT_THROW(run(step), Error) << step;
+      accepted += fits;
+    }
+    EXPECT_EQ(accepted, states == 1 ? 40 : 4 * (27 * 3 + 1)) << op;
+  }
 }
 
 TEST(Ops, AllAreListedOnceWithADocAndATypeRule) {
