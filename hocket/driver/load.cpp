@@ -221,6 +221,7 @@ Step join_ranks(const std::vector<std::string>& sources) {
     all.collectives += one.collectives;
     all.import_seconds += one.import_seconds;
   }
+  if (auto v = find_class_violation(all.program)) fail("{}: {}", sources[v->graph], v->message);
   require_all_states(all.program, all.recording, sources);
   return all;
 }

@@ -24,7 +24,7 @@ struct Step {
 /// archive (`model.pt2` or its folder). Errors start with the path.
 Step load_step(const std::string& source);
 /// A step to run, which wants all its constants. Several texts: one for each rank, of the same
-/// world. Nobody has checked that they fit together.
+/// world. What ranks meet in must agree; whether they come in the same order shows when it runs.
 Step load_step(const std::vector<std::string>& sources);
 /// The same without the values.
 Program load(const std::string& source);

@@ -89,7 +89,7 @@ class Placer {
           if (!input.state && !at(out_.batches[k], r, i))
             fail("{}: no value for input '{}' of rank {} in iteration {}", batches,
                  interface_.of(r).names[i], r, k);
-        if (!out_.final_state.empty() && follows_rank_0(interface_, out_, r, i) &&
+        if (!out_.final_state.empty() && follows_rank_0(interface_, out_.state, r, i) &&
             !at(out_.final_state, r, i))
           at(out_.final_state, r, i) = out_.final_state[0][i];
       }

@@ -72,14 +72,14 @@ inline bool same_bytes(const Tensor& a, const Tensor& b) {
 }
 
 /// Rank 0 speaks for this one: its state starts as the same bytes, and steps keep it the same. A
-/// buffer need not stay the same: it may follow what each rank is fed.
-inline bool follows_rank_0(const Interface& interface, const Recording& recording, int rank,
+/// buffer need not stay the same: it may follow what each rank is fed. `state` is the start, by
+/// rank and input; without it no rank follows another.
+inline bool follows_rank_0(const Interface& interface, const Table& state, int rank,
                            std::size_t input) {
-  if (rank == 0 || interface.of(rank).graph != interface.of(0).graph) return false;
+  if (rank == 0 || state.empty() || interface.of(rank).graph != interface.of(0).graph) return false;
   StateKind kind = interface.inputs(0)[input].kind;
   return (kind == StateKind::parameter || kind == StateKind::optimizer) &&
-         same_bytes(recording.state[static_cast<std::size_t>(rank)][input],
-                    recording.state[0][input]);
+         same_bytes(state[static_cast<std::size_t>(rank)][input], state[0][input]);
 }
 
 }  // namespace hocket::frontend

@@ -43,7 +43,8 @@ void write_recording(const Program& program, const Recording& recording,
       expected.emplace(fmt::format("iter{}.rank{}.{}", k, r, interface.of(r).output_names[i]), t);
     });
   for_all(recording.final_state, [&](int r, std::size_t i, const Tensor& t) {
-    if (!follows_rank_0(interface, recording, r, i) || !same_bytes(t, recording.final_state[0][i]))
+    if (!follows_rank_0(interface, recording.state, r, i) ||
+        !same_bytes(t, recording.final_state[0][i]))
       expected.emplace(fmt::format("final.rank{}.{}", r, interface.of(r).names[i]), t);
   });
   if (!files.state.empty()) write_safetensors(files.state, state);

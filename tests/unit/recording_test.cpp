@@ -115,6 +115,23 @@ TEST_F(RecordingTest, WithoutFilesThereIsNothing) {
   EXPECT_TRUE(inputs_alone.state.empty() && !inputs_alone.batches.empty());
 }
 
+TEST_F(RecordingTest, WithoutAStateEveryRankKeepsWhatIsExpectedOfIt) {
+  expected_["final.rank1.w"] = filled(24);
+  expected_.erase("final.rank0.b");
+  read();
+  Recording r = read_recording(program_, {.expected = files_.expected});
+  EXPECT_TRUE(r.state.empty());
+  RecordingFiles copy{.expected = folder_ + "/e"};
+  write_recording(program_, r, copy);
+  EXPECT_EQ(read_file(copy.expected), read_file(files_.expected));
+  // Nobody knows that rank 1 starts as rank 0 does, so that nothing is expected of it.
+  expected_.erase("final.rank1.w");
+  read();
+  r = read_recording(program_, {.expected = files_.expected});
+  EXPECT_TRUE(r.final_state[0][0]);
+  EXPECT_FALSE(r.final_state[1][0]);
+}
+
 TEST_F(RecordingTest, RefusesStateThatDoesNotFit) {
   state_["rank1.w"] = filled(1);
   EXPECT_EQ(refusal(), "state.st: tensor 'w': a second value for rank 1");
