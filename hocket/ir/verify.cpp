@@ -7,6 +7,7 @@
 #include "hocket/base/error.h"
 #include "hocket/base/hash.h"
 #include "hocket/base/text.h"
+#include "hocket/ir/mismatch.h"
 #include "hocket/ir/parse.h"
 
 namespace hocket {
@@ -227,6 +228,9 @@ constexpr Rule graph_rules[] = {
     {"ranks",
      "The ranks of the graphs are disjoint and complete, belong to the groups that their graph "
      "names, and are not their own partners."},
+    {"matching",
+     "Ranks with different graphs that share a collective call the same op, with the same "
+     "attributes and operands of the same types; what is received has the type of what is sent."},
 };
 
 std::optional<Violation> repeated_names(const Graph& g) {
@@ -396,7 +400,7 @@ std::optional<ProgramViolation> find_class_violation(const Program& program) {
   if (idle != owner.end())
     return ProgramViolation{
         0, {}, fmt::format("no graph for rank {} [ranks]", idle - owner.begin())};
-  return std::nullopt;
+  return find_mismatch(program);
 }
 
 }  // namespace hocket

@@ -26,8 +26,7 @@ struct Violation {
 };
 
 /// The first broken rule in execution order, looking only at `nodes` and what belongs to the graph
-/// as a whole. O(nodes and their uses), and one walk along
-/// names and channels.
+/// as a whole. O(nodes and their uses), and one walk along names and channels.
 std::optional<Violation> find_violation(const Graph& graph, std::span<const NodeId> nodes);
 std::optional<Violation> find_violation(const Graph& graph);
 
@@ -44,7 +43,7 @@ struct ProgramViolation {
   std::string message;
 };
 
-/// The rule between graphs, `ranks`. Other rules are not looked at.
+/// The rules between graphs, `ranks` and `matching`. Other rules are not looked at.
 std::optional<ProgramViolation> find_class_violation(const Program& program);
 
 }  // namespace hocket

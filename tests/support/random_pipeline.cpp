@@ -160,7 +160,7 @@ class PipelineMaker {
     if (first.tied) first.add_gradient(first.tied, first.parts.matmul(x_, d, true, false));
   }
 
-  /// A meeting of the ends, perhaps behind one of each end's copies.
+  /// A collective of the ends, perhaps behind one of each end's copies.
   void reduce_tied() {
     std::string reduce = chance(random_, 50) ? "sum" : "avg";
     bool copies = plan_.copies > 1 && chance(random_, 50);

@@ -1,10 +1,12 @@
 #include "hocket/codegen/reference/interpret.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "hocket/base/error.h"
 #include "hocket/ir/parse.h"
 #include "hocket/ops/ops.h"
+#include "support/two_graphs.h"
 
 namespace hocket {
 namespace {
@@ -145,20 +147,12 @@ TEST(Interpret, InputsAreChecked) {
   EXPECT_EQ(error_of<Error>(p, {}), "inputs for 0 ranks, wanted 1");
 }
 
-const char* const two_classes = R"(mesh(rank=2)
-graph first on [0] (%x: f32[2]) {
-  %h: pending f32[2] = all_reduce(%x) {channel=0}
-  %y: f32[2] = wait(%h)
-  return %y
-}
-graph second on [1] (%x: f32[2]) {
-  BODY
-  return %x
-})";
-
-Program against(const std::string& body) {
-  std::string text = two_classes;
-  return read(text.replace(text.find("BODY"), 4, body));
+/// Rank 0 reduces; `lines` are what rank 1 does.
+Program against(std::string_view lines) {
+  return testing::two_graphs(
+      "(%x: f32[2]) {\n  %h: pending f32[2] = all_reduce(%x) {channel=0}\n"
+      "  %y: f32[2] = wait(%h)\n  return %x\n}",
+      fmt::format("(%x: f32[2]) {{\n  {}\n  return %x\n}}", lines));
 }
 
 TEST(Interpret, MismatchesAreExplained) {
@@ -180,6 +174,20 @@ TEST(Interpret, MismatchesAreExplained) {
                              "  %y: f32[1,2] = wait(%h)"),
                      inputs),
             "channel 0: rank 0 calls all_reduce of f32[2], rank 1 calls all_reduce of f32[1,2]");
+}
+
+TEST(Interpret, RowsOfAnAllToAllMustHaveOneShape) {
+  auto graph = [](int columns) {
+    return fmt::format(
+        "(%x: f32[2,{0}]) {{\n  %h: pending f32[2,{0}] = all_to_all(%x) {{channel=0}}\n"
+        "  %y: f32[2,{0}] = wait(%h)\n  return %y\n}}",
+        columns);
+  };
+  Program p = testing::two_graphs(graph(8), graph(1));
+  std::vector<std::vector<Tensor>> inputs{{Tensor(Type{DType::f32, false, {2, 8}})},
+                                          {Tensor(Type{DType::f32, false, {2, 1}})}};
+  EXPECT_EQ(error_of(p, inputs),
+            "channel 0: rank 0 calls all_to_all of f32[2,8], rank 1 calls all_to_all of f32[2,1]");
 }
 
 TEST(Interpret, BarriersAndEarlyStarts) {

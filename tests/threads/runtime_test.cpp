@@ -13,6 +13,7 @@
 #include "hocket/runtime/ranks.h"
 #include "support/random_classes.h"
 #include "support/random_program.h"
+#include "support/two_graphs.h"
 
 namespace hocket {
 namespace {
@@ -168,9 +169,8 @@ TEST(Runtime, ReleasesDeadValues) {
   EXPECT_LE(ranks.step(program, inputs)[0].peak_bytes, 3 * 4000);
 }
 
-std::string failure(std::string_view text, const Inputs& inputs,
+std::string failure(const Program& program, const Inputs& inputs,
                     comm::InProcessOptions options = {}) {
-  Program program = read_program(text);
   comm::InProcess transport(program.world->ranks(), options);
   Ranks ranks(program, transport);
   std::string message = "none";
@@ -184,12 +184,10 @@ std::string failure(std::string_view text, const Inputs& inputs,
   return message;
 }
 
-/// One graph per rank.
-std::string pair_of(std::string_view first, std::string_view second) {
-  return fmt::format(
-      "mesh(dp=2)\ngraph a on [0] (%x: f32[4]) {{\n{}}}\n"
-      "graph b on [1] (%x: f32[4]) {{\n{}}}\n",
-      first, second);
+/// A graph for each rank; they may disagree.
+Program pair_of(std::string_view first, std::string_view second) {
+  auto graph = [](std::string_view lines) { return fmt::format("(%x: f32[4]) {{\n{}}}", lines); };
+  return testing::two_graphs(graph(first), graph(second));
 }
 
 Inputs fours() { return {{floats({1, 2, 3, 4})}, {floats({1, 2, 3, 4})}}; }
@@ -242,7 +240,7 @@ graph step(%x: f32[4], %i: i64[1]) {
   Inputs inputs = fours();
   inputs[0].push_back(good);
   inputs[1].push_back(bad);
-  std::string m = failure(text, inputs);
+  std::string m = failure(read_program(text), inputs);
   EXPECT_TRUE(m.starts_with("rank 1: %y = gather: ")) << m;
 }
 

@@ -6,6 +6,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/ir/mismatch.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"
 
@@ -19,7 +20,12 @@ struct Rendezvous {
   std::int64_t channel = 0;
   const Op* op = nullptr;
   std::string description;  // the first caller's, for messages
-  std::vector<const Node*> calls;
+  struct Part {             // what one member calls; no graph before it has come
+    const Graph* graph = nullptr;
+    NodeId node = {};
+    const Node& call() const { return (*graph)[node]; }
+  };
+  std::vector<Part> parts;
   std::vector<std::vector<Tensor>> inputs;
   std::vector<std::vector<Type>> types;
   std::vector<std::vector<Tensor>> results;
@@ -32,7 +38,8 @@ struct Rendezvous {
   std::string missing() const {
     std::string list;
     for (std::size_t i = 0; i < members.size(); ++i)
-      if (calls[i] == nullptr) list += fmt::format("{}{}", list.empty() ? "" : ", ", members[i]);
+      if (parts[i].graph == nullptr)
+        list += fmt::format("{}{}", list.empty() ? "" : ", ", members[i]);
     return list;
   }
 };
@@ -48,7 +55,7 @@ class RendezvousTable {
     auto& slot = rendezvous_[{channel, members}];
     if (!slot) {
       slot = std::make_unique<Rendezvous>();
-      slot->calls.resize(members.size());
+      slot->parts.resize(members.size());
       slot->inputs.resize(members.size());
       slot->types.resize(members.size());
       slot->members = std::move(members);
@@ -59,10 +66,10 @@ class RendezvousTable {
     }
     Rendezvous& m = *slot;
     std::size_t me = m.index_of(rank);
-    if (m.calls[me] != nullptr)
+    if (m.parts[me].graph != nullptr)
       fail("rank {}: {}: channel {} is used twice in one step", rank, g.describe(n), channel);
-    require_match(m, g, n, rank, operands);
-    m.calls[me] = &node;
+    require_match(m, g, n, rank);
+    m.parts[me] = {&g, n};
     m.inputs[me] = std::move(operands);
     for (Value v : g.results(n)) m.types[me].push_back(g.type(v).ready());
     ++m.arrived;
@@ -80,53 +87,20 @@ class RendezvousTable {
     return sends ? std::vector<int>{rank, peer} : std::vector<int>{peer, rank};
   }
 
-  /// All members must agree on the op, its attributes and the types of its operands.
-  static void require_match(const Rendezvous& m, const Graph& g, NodeId n, int rank,
-                            const std::vector<Tensor>& operands) {
-    const Node& node = g[n];
-    auto other = std::ranges::find_if(m.calls, [](const Node* c) { return c != nullptr; });
-    if (other == m.calls.end()) return;
-    auto at = static_cast<std::size_t>(other - m.calls.begin());
-    auto refuse = [&](const std::string& mine, const std::string& theirs) {
-      fail("channel {}: rank {} calls {}, rank {} calls {}", m.channel, m.members[at], theirs, rank,
-           mine);
-    };
-    if (node.op->partner != nullptr && m.op == node.op->partner) {
-      const Type &mine = g.type(g.result(n)).ready(), &theirs = m.types[at][0];
-      if (mine != theirs)
-        refuse(fmt::format("{} of {}", node.op->name, to_text(mine)),
-               fmt::format("{} of {}", m.op->name, to_text(theirs)));
-      return;
-    }
-    if (node.op != m.op) refuse(std::string(node.op->name), std::string(m.op->name));
-    auto mine = node.attributes.values(), theirs = (*other)->attributes.values();
-    for (std::size_t i = 0; i < mine.size(); ++i)
-      if (!same(mine[i], theirs[i]) && !is_split(node.op->attributes[i].name))
-        refuse(fmt::format("{} with {}={}", node.op->name, node.op->attributes[i].name,
-                           to_text(mine[i])),
-               fmt::format("{} with {}={}", node.op->name, node.op->attributes[i].name,
-                           to_text(theirs[i])));
-    auto types = [&](const std::vector<Tensor>& list) {
-      std::string text(node.op->name);
-      text += " of";
-      for (const Tensor& t : list) text += " " + to_text(t.type());
-      return text;
-    };
-    // Numbers of rows may differ between ranks; the exchange compares them.
-    if (node.op->collective->result == ResultSize::by_rows) return;
-    bool equal = std::ranges::equal(operands, m.inputs[at], {}, &Tensor::type, &Tensor::type);
-    if (!equal) refuse(types(operands), types(m.inputs[at]));
-  }
-
-  static bool is_split(std::string_view attribute) {
-    return attribute == "send" || attribute == "receive";
+  static void require_match(const Rendezvous& m, const Graph& g, NodeId n, int rank) {
+    auto other = std::ranges::find_if(m.parts, [](const auto& p) { return p.graph != nullptr; });
+    if (other == m.parts.end()) return;
+    if (auto mismatch = find_mismatch(*other->graph, other->node, g, n))
+      fail("channel {}: rank {} calls {}, rank {} calls {}", m.channel,
+           m.members[static_cast<std::size_t>(other - m.parts.begin())], mismatch->first, rank,
+           mismatch->second);
   }
 
   static void exchange(Rendezvous& m) {
     if (m.op->exchange == nullptr) return;
     std::vector<const Attributes*> all;
-    for (const Node* call : m.calls) all.push_back(&call->attributes);
-    ExchangeCall call{*m.op, m.calls[0]->attributes, m.inputs, m.types, all, {}};
+    for (const Rendezvous::Part& part : m.parts) all.push_back(&part.call().attributes);
+    ExchangeCall call{*m.op, m.parts[0].call().attributes, m.inputs, m.types, all, {}};
     for (const auto& types : m.types) call.results.emplace_back(types.size());
     m.op->exchange(call);
     m.results = std::move(call.results);
