@@ -15,7 +15,7 @@
 #include "hocket/iter/seams.h"
 #include "hocket/ops/ops.h"
 #include "require.h"
-#include "support/random_program.h"
+#include "support/random_families.h"
 
 namespace hocket::fuzz {
 namespace {
@@ -116,10 +116,10 @@ std::vector<std::string> corpus() {
     for (const std::string& file : read_corpus(source + folder, ".hkt")) add_texts(texts, file);
   for (const std::string& file : read_corpus(source + "/tests/ops", ".txt"))
     add_samples(texts, file);
-  testing::Random random(1);
-  for (int i = 0; i < 40; ++i)
-    texts.push_back(to_text(
-        testing::random_program(random, {.ranks = 2, .nodes = 5 + i, .stages = i % 4 == 3})));
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    testing::Random random = testing::random_at(1, i);
+    texts.push_back(to_text(testing::random_case(random, i).program));
+  }
   texts.emplace_back("");
   texts.emplace_back("graph g() {}");
   texts.emplace_back("# no line break\r\ngraph g(\r\n)\t{\r\n}\r\n");
