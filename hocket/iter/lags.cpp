@@ -50,8 +50,6 @@ Lags::Lags(const Graph& body)
       base_[v.index] = v;
       lag_[v.index] = timeless(v) ? 0 : body[n].delay;
     }
-  for (NodeId n : body.nodes())
-    if (!timeless(n)) depth_ = std::max<int>(depth_, body[n].delay);
   std::vector<Value> path;
   for (const Input& in : body.inputs()) settle(in.value, path);
 }
@@ -126,16 +124,55 @@ Value Lags::meaning(NodeId reader, Value operand) const {
   int delay = body_[reader].delay;
   if (lag(operand) == delay) return base(operand);
   if (stands_in(operand, delay)) return state_of(operand);
-  throw LoopError(body_, reader,
-                  fmt::format("{}: has delay {} and reads %{}, which has {}; wanted equal delays{}",
-                              body_.describe(reader), delay, body_.name(operand), lag(operand),
-                              lag(operand) < delay ? ", or forwarded state between them" : ""));
+  throw LoopError(
+      body_, reader,
+      fmt::format("{}: has delay {} and reads %{}, which has {}{}", body_.describe(reader), delay,
+                  body_.name(operand), lag(operand), advice(operand, delay)));
+}
+
+/// What is wrong with reading `operand` with this delay. A loop-invariant value at the end of its
+/// chain of states is worth a word: such a value has delay 0, whatever is written.
+std::string Lags::advice(Value operand, int delay) const {
+  Value made = operand;
+  for (std::size_t hops = body_.inputs().size(); hops > 0 && is_state(made) && !timeless(made);
+       --hops)  // states may trade places for ever
+    made = body_.next(made);
+  std::string why;
+  if (timeless(made))
+    why = fmt::format(": %{} is the same in every iteration, so that no delay of its counts",
+                      body_.name(made));
+  if (timeless(base(operand)))
+    return fmt::format("{}; read %{} itself", why, body_.name(base(operand)));
+  return fmt::format("{}; wanted equal delays{}", why,
+                     lag(operand) < delay ? ", or forwarded state between them" : "");
 }
 
 Lags::OutputMeaning Lags::output(Value v) const {
   if (timeless(v)) return {v, 0};
   if (lag(v) > 0 && stands_in(v, lag(v) - 1)) return {state_of(v), lag(v) - 1};
   return {base(v), lag(v)};
+}
+
+int Lags::depth() const {
+  int depth = 0;
+  for (NodeId n : body_.nodes())
+    if (!timeless(n)) depth = std::max<int>(depth, body_[n].delay);
+  for (const Input& in : body_.inputs()) {
+    if (!in.state || in.kind == StateKind::forwarded) continue;
+    if (lag(in.value) > max_delay)
+      refuse(in.value, fmt::format("its next value %{} comes {} iterations late, wanted at most {}",
+                                   body_.name(body_.next(in.value)), lag(in.value), max_delay));
+    depth = std::max(depth, lag(in.value));
+  }
+  for (const Output& o : body_.outputs()) {
+    int late = output(o.value).lag;
+    if (late > max_delay)
+      throw LoopError(body_, body_.return_node(),
+                      fmt::format("return: output %{} comes {} iterations late, wanted at most {}",
+                                  body_.name(o.value), late, max_delay));
+    depth = std::max(depth, late);
+  }
+  return depth;
 }
 
 int Lags::turns() const {

@@ -62,14 +62,17 @@ class Lags {
   };
   OutputMeaning output(Value v) const;
 
-  /// The largest delay.
-  int depth() const { return depth_; }
+  /// How many kernel iterations pass until all work for an iteration is done: the largest delay of
+  /// a node, and the largest lag of an output or of a state, which may read forwarded state and so
+  /// be later than any node. Throws LoopError beyond `max_delay`. O(graph).
+  int depth() const;
   /// After how many iterations the slots of forwarded state repeat. Throws LoopError beyond
   /// `max_turns`.
   int turns() const;
 
  private:
   [[noreturn]] void refuse(Value state, const std::string& why) const;
+  std::string advice(Value operand, int delay) const;
   void find_timeless();
   void settle(Value input, std::vector<Value>& path);
   bool is_input(Value v) const { return body_.is_input(body_.node(v)); }
@@ -85,7 +88,6 @@ class Lags {
   std::vector<char> timeless_, settled_, is_state_;  // by value
   std::vector<int> lag_;
   std::vector<Value> base_;
-  int depth_ = 0;
 };
 
 /// All slots of a body, and of all graphs of a program, repeat after at most as many iterations.

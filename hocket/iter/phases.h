@@ -12,7 +12,7 @@ class Lags;
 /// How a loop is driven: how many kernel iterations fill and drain it, and after how many the slots
 /// of its forwarded state repeat.
 struct LoopShape {
-  int depth = 0;  ///< the largest delay
+  int depth = 0;  ///< see Lags::depth
   int turns = 1;  ///< least common multiple of the slots
   friend bool operator==(LoopShape, LoopShape) = default;
 };

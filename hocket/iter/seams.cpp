@@ -84,6 +84,21 @@ void check_matching(const Program& program) {
   }
 }
 
+/// What a check of a rotated program throws.
+template <class Check>
+std::optional<ProgramViolation> violation_of(const Program& program, Check check) {
+  if (std::ranges::none_of(program.graphs, is_rotated)) return std::nullopt;
+  try {
+    check();
+  } catch (const LoopError& e) {
+    return ProgramViolation{static_cast<std::size_t>(e.graph - program.graphs.data()), e.node,
+                            e.what()};
+  } catch (const Error& e) {
+    return ProgramViolation{0, {}, fmt::format("{} [loop]", e.what())};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Seam seam_of(const Graph& phase) {
@@ -122,17 +137,15 @@ void check_seams(const Program& program) {
   for (const Graph& g : program.graphs) check_runs(g, shape);
 }
 
+std::optional<ProgramViolation> find_lag_violation(const Program& program) {
+  return violation_of(program, [&] {
+    loop_shape(program);
+    check_matching(program);
+  });
+}
+
 std::optional<ProgramViolation> find_loop_violation(const Program& program) {
-  if (std::ranges::none_of(program.graphs, is_rotated)) return std::nullopt;
-  try {
-    check_seams(program);
-  } catch (const LoopError& e) {
-    return ProgramViolation{static_cast<std::size_t>(e.graph - program.graphs.data()), e.node,
-                            e.what()};
-  } catch (const Error& e) {
-    return ProgramViolation{0, {}, fmt::format("{} [loop]", e.what())};
-  }
-  return std::nullopt;
+  return violation_of(program, [&] { check_seams(program); });
 }
 
 }  // namespace hocket

@@ -44,7 +44,11 @@ void check_run(std::span<const RunPhase> run);
 void check_seams(const Graph& body);
 void check_seams(const Program& program);
 
-/// What check_seams says of a program in which something is delayed, and where; for parse().
+/// What is wrong with the delays of a program in which something is delayed, and where: the rules
+/// about lags alone, which phases are derived from. O(graph).
+std::optional<ProgramViolation> find_lag_violation(const Program& program);
+
+/// The same, and what check_seams says of its phases; for parse().
 std::optional<ProgramViolation> find_loop_violation(const Program& program);
 
 }  // namespace hocket

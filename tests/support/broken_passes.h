@@ -5,7 +5,7 @@
 
 namespace hocket::testing {
 
-/// Adds `break-order`, `break-types` and `break-half-way`.
+/// Adds `break-order`, `break-types`, `break-half-way` and `double-neg`.
 void add_broken_passes(PassTable& table);
 
 }  // namespace hocket::testing

@@ -33,12 +33,13 @@ void rotate_by_name(Graph& g, const RotateByName& options) {
 }  // namespace
 
 void add_loop_passes(PassTable& table) {
-  table.add(make_pass({.name = "rotate", .doc = "lets nodes run in a later iteration"},
-                      rotate_by_name,
-                      {{"nodes", &RotateByName::nodes, "which, joined by +"},
-                       {"by", &RotateByName::by, "how many iterations later"},
-                       {"before", &RotateByName::before, "where they go"},
-                       {"lag", &RotateByName::lag, "whether outputs may lag"}}));
+  table.add(
+      make_pass({.name = "rotate", .doc = "lets nodes run in a later iteration", .retimes = true},
+                rotate_by_name,
+                {{"nodes", &RotateByName::nodes, "which, joined by +"},
+                 {"by", &RotateByName::by, "how many iterations later"},
+                 {"before", &RotateByName::before, "where they go"},
+                 {"lag", &RotateByName::lag, "whether outputs may lag"}}));
 }
 
 }  // namespace hocket::testing

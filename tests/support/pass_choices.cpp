@@ -49,9 +49,8 @@ std::vector<PassCall> with_needs(const PassTable& table, const PassCall& call) {
 }
 
 std::vector<PassCall> random_list(Random& random, const PassTable& table, std::size_t most,
-                                  Tensors tensors) {
+                                  Tensors tensors, std::vector<std::string> applied) {
   std::vector<PassCall> list;
-  std::vector<std::string> applied;
   std::size_t length = 1 + below(random, most);
   while (list.size() < length) {
     std::vector<const Pass*> open;

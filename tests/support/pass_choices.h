@@ -19,10 +19,11 @@ std::vector<std::string> values_to_try(const OptionRow& option, Tensors tensors 
 /// The pass, behind what it needs before it.
 std::vector<PassCall> with_needs(const PassTable& table, const PassCall& call);
 
-/// A list of at most `most` passes that the table allows and that keep every bit, each with options
-/// drawn from the values worth trying.
+/// A list of at most `most` passes that the table allows behind `applied` and that keep every bit,
+/// each with options drawn from the values worth trying.
 std::vector<PassCall> random_list(Random& random, const PassTable& table, std::size_t most,
-                                  Tensors tensors = Tensors::usual);
+                                  Tensors tensors = Tensors::usual,
+                                  std::vector<std::string> applied = {});
 
 /// As it is written on a command line.
 std::string to_text(const std::vector<PassCall>& calls);

@@ -50,7 +50,8 @@ class Loop {
       kernel_iteration(w, nullptr);
     }
     for (const Named& left : forwarded_)
-      if (!left.empty()) fail("%{} is left after the drain", left.begin()->first);
+      for (const auto& entry : left)
+        if (read_.contains(entry.first)) fail("%{} is left after the drain", entry.first);
     begin_ += steps;
     step_ = 0;
     result_.states.push_back(state_);
@@ -76,6 +77,7 @@ class Loop {
                                                       : batch->at(r);
         auto it = from.find(g.name(in.value));
         bool dead = is_forwarded(g, in.value) && g.uses(in.value).empty();
+        if (is_forwarded(g, in.value) && !dead) read_.insert(g.name(in.value));
         given[r].push_back(it == from.end() || dead ? Tensor{} : it->second);
       }
     }
@@ -118,6 +120,7 @@ class Loop {
   std::map<const Graph*, std::vector<int>> lags_;
   std::map<Window, Program> phases_;
   std::vector<Named> state_, forwarded_;
+  std::set<std::string, std::less<>> read_;  // forwarded state that some phase reads
   int begin_ = 0, step_ = 0;  // the first iteration since the last drain; kernel iterations since
   LoopResult result_;
 };

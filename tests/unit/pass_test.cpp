@@ -7,9 +7,11 @@
 #include "hocket/driver/compile.h"
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
+#include "hocket/iter/seams.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/cleanup/dead_nodes.h"
 #include "hocket/passes/framework/runner.h"
+#include "support/broken_passes.h"
 
 namespace hocket {
 namespace {
@@ -191,6 +193,36 @@ TEST(Passes, AFailingPassIsTakenBack) {
   EXPECT_EQ(to_text(p), before);
   EXPECT_TRUE(p.applied.empty());
   EXPECT_FALSE(p.graphs[0].in_transaction());
+}
+
+TEST(Passes, WhatBreaksALoopIsTakenBack) {
+  PassTable table = standard_passes();
+  testing::add_broken_passes(table);
+  Program p = parse(
+      R"(graph step(%w: state f32[4] "w" parameter, %x: f32[4] "x", %x_prev: state f32[4] forwarded) {
+  %t: f32[4] = tanh(%x_prev) delay=1
+  %u: f32[4] = neg(%t) delay=1
+  %z: f32[4] = neg(%u)
+  next %w = %u
+  next %x_prev = %x
+  return z=%z
+})",
+      ops::all(), find_loop_violation);
+  std::string before = to_text(p);
+  for (bool verify_all : {false, true}) {
+    EXPECT_EQ(error_of([&] { run(p, table, "double-neg", {.verify_all = verify_all}); }),
+              "pass 'double-neg': left a broken loop: graph step: output z belongs to the "
+              "iteration 1 before, wanted 0 [loop]");
+    EXPECT_EQ(to_text(p), before);
+    EXPECT_TRUE(p.applied.empty());
+  }
+  // The same pass is accepted where it says that it moves work to other iterations.
+  Pass retiming = table.find("double-neg");
+  retiming.name = "retiming";
+  retiming.retimes = true;
+  table.add(retiming);
+  run(p, table, "retiming");
+  EXPECT_NE(to_text(p), before);
 }
 
 TEST(Passes, SkipReportAndRemarks) {

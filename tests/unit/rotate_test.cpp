@@ -289,6 +289,50 @@ TEST(Rotate, DropsWhatOnlyDroppedStateHandsOn) {
 )");
 }
 
+TEST(Phases, AreEnoughForOutputsAndStateThatComeLaterThanAnyNode) {
+  Program plain =
+      read(R"(graph step(%x: f32[4] "x", %w: state f32[4] "w" buffer, %v: state f32[4] "v" buffer) {
+  %y: f32[4] = neg(%x)
+  %q: f32[4] = add(%w, %y)
+  next %w = %q
+  next %v = %y
+  return y=%y, again=%y, v=%v
+})");
+  struct Late {
+    std::string_view text;
+    int depth;
+  };
+  for (const Late& late : {Late{R"(graph step(%x: f32[4] "x", %w: state f32[4] "w" buffer,
+           %v: state f32[4] "v" buffer, %f: state f32[4] forwarded(2), %g: state f32[4] forwarded) {
+  %y: f32[4] = neg(%x)
+  %q: f32[4] = add(%w, %g) delay=1
+  next %w = %q
+  next %v = %y
+  next %f = %y
+  next %g = %y
+  return y=%f, again=%y, v=%v
+})",
+                                2},
+                           {R"(graph step(%x: f32[4] "x", %w: state f32[4] "w" buffer,
+           %v: state f32[4] "v" buffer, %f: state f32[4] forwarded(2), %g: state f32[4] forwarded) {
+  %y: f32[4] = neg(%x)
+  %q: f32[4] = add(%w, %y)
+  next %w = %q
+  next %v = %g
+  next %f = %y
+  next %g = %f
+  return y=%y, again=%g, v=%v
+})",
+                            3}}) {
+    Program rotated = read(late.text);
+    check_seams(rotated);
+    EXPECT_EQ(loop_shape(rotated).depth, late.depth);
+    for (int iterations : {1, 2, 3, 4, 7})
+      EXPECT_EQ(loop_difference(plain, rotated, inputs_for(plain, iterations), {2, 3}), "")
+          << iterations;
+  }
+}
+
 TEST(Phases, ChannelsOutlastEveryPhase) {
   Program after = moved(read(training_step), {"hb", "rb", "step", "sb", "sc", "ub", "uc"});
   Phases all = phases(after.graphs[0]);

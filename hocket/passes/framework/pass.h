@@ -46,6 +46,9 @@ struct PassInfo {
   std::vector<std::string> needs = {};  ///< passes that must have been applied before
   std::vector<std::string> after = {};  ///< passes that, if applied at all, must come before
   bool once = false;                    ///< at most once per program
+  /// Moves work to other iterations, so that outputs and state of a body may come later than
+  /// before.
+  bool retimes = false;
   Bits bits = Bits::same;
   /// The golden file that shows it in the documents, by its path without extension; NAME/example
   /// when left out.

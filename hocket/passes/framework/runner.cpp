@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include "hocket/base/error.h"
 #include "hocket/base/file.h"
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
+#include "hocket/iter/lags.h"
+#include "hocket/iter/seams.h"
+#include "hocket/iter/timing.h"
 
 namespace hocket {
 namespace {
@@ -80,7 +84,27 @@ void require_whole(const Program& program, bool all) {
         all || !g.in_transaction() ? find_violation(g) : find_violation(g, g.touched());
     if (violation) internal_fail("left a broken graph: {}", describe(g, *violation));
   }
+  if (auto v = all ? find_loop_violation(program) : find_lag_violation(program))
+    internal_fail("left a broken loop: {}", v->message);
 }
+
+/// When the rotated bodies of a program hand out what leaves them.
+class Timings {
+ public:
+  explicit Timings(const Program& program) {
+    for (const Graph& g : program.graphs)
+      if (is_rotated(g)) by_graph_.emplace(g.name(), timing_of(g));
+  }
+  void require_kept(const Program& program) const {
+    for (const Graph& g : program.graphs)
+      if (auto before = by_graph_.find(g.name()); before != by_graph_.end())
+        if (auto shift = find_shift(g, before->second, timing_of(g)))
+          internal_fail("left a broken loop: graph {}: {} [loop]", g.name(), *shift);
+  }
+
+ private:
+  std::map<std::string, Timing> by_graph_;
+};
 
 std::uint64_t edits(const Program& program) {
   std::uint64_t total = program.graphs.size();
@@ -92,6 +116,8 @@ PassReport run_checked(Program& program, const Pass& pass, const PassCall& call,
   PassReport report{.pass = pass.name};
   Transaction transaction(program, !pass.on_graph);
   std::uint64_t before = edits(program);
+  std::optional<Timings> timings;
+  if (!pass.retimes) timings.emplace(program);
   auto start = std::chrono::steady_clock::now();
   if (pass.on_graph)
     for (Graph& g : program.graphs) pass.on_graph(g, call.options);
@@ -99,7 +125,10 @@ PassReport run_checked(Program& program, const Pass& pass, const PassCall& call,
     pass.on_program(program, call.options);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.changed = edits(program) != before;
-  if (report.changed || pass.on_program || verify_all) require_whole(program, verify_all);
+  if (report.changed || pass.on_program || verify_all) {
+    require_whole(program, verify_all);
+    if (timings) timings->require_kept(program);
+  }
   transaction.keep();
   for (Graph& g : program.graphs)
     for (Remark& r : g.take_remarks()) {

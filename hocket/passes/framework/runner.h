@@ -16,7 +16,8 @@ struct RunPasses {
   /// Called with the program's text before the first pass (pass "before") and after each.
   std::function<void(std::size_t number, const std::string& pass, const std::string& text)>
       after_each = nullptr;
-  /// Verify the whole program after each pass, not only what the pass edited.
+  /// Verify the whole program after each pass, not only what the pass edited, and the phases of a
+  /// loop, not only its delays.
   bool verify_all = false;
 };
 
@@ -28,7 +29,9 @@ struct PassReport {
 };
 
 /// Runs one pass. Checks its order rules against `program.applied` first; when the pass throws or
-/// leaves a broken graph, the program is as it was before and the error names the pass. A name in
+/// leaves a broken graph, the program is as it was before and the error names the pass. Broken is
+/// also a body with delays that break the rules of loops ([loop]), or that no longer hands out its
+/// outputs and state in the iterations in which it did (but for a pass that `retimes`). A name in
 /// `applied` stays there: clear the list to optimise the same program again.
 PassReport run_pass(Program& program, const PassTable& table, const PassCall& call,
                     const RunPasses& options = {});

@@ -109,7 +109,8 @@ PassTable all_passes() {
       {.name = "cross-iteration",
        .doc = "delays waits for late gradients, and their updates, into the next iteration",
        .after = {"bucket-collectives", "split-optimizer", "shard-optimizer"},
-       .once = true},
+       .once = true,
+       .retimes = true},
       cross_iteration,
       {{"move", &CrossIteration::move,
         "move these collectives themselves, with all that depends on them, written `%a+%b`; "
