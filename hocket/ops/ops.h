@@ -1,6 +1,6 @@
 #pragma once
-// Every op, by name. `ops::mul(graph, a, b)` builds a node; `graph[n].op ==
-// &ops::wait` asks for one.
+// Every op, by name: the one list of ops. `ops::mul(graph, a, b)` builds a node;
+// `graph[n].op == &ops::wait` asks for one.
 
 #include <span>
 
@@ -20,7 +20,7 @@ extern const Op select, cast;
 // elementwise: activations and their gradients
 extern const Op relu, sigmoid, gelu, gelu_tanh, silu, hardswish;
 extern const Op sigmoid_grad, tanh_grad, gelu_grad, gelu_tanh_grad, silu_grad, hardswish_grad;
-// reductions; `all_of` is written `all`, which here is the list of ops
+// reductions; `all_of` is written `all` in programs
 extern const Op sum, mean, product, max, min, any, all_of, argmax, argmin, cumsum, cumprod;
 // shape
 extern const Op reshape, permute, broadcast, slice, pad, concat, flip;
@@ -49,7 +49,7 @@ extern const Op barrier, wait;
 // structure
 extern const Op after, stop_gradient, call;
 
-/// All of them, in the order of the documents.
+/// All of them, in the order in which they are declared above (list.cmake) and documented.
 std::span<const Op* const> all();
 /// The op of that name, or none.
 const Op* find(std::string_view name);

@@ -1,5 +1,5 @@
-// Runs samples.txt: small programs whose results were computed elsewhere. Whoever adds an op adds
-// samples of it to make_samples.py.
+// Runs the samples beside this file: small programs whose results were computed elsewhere. Whoever
+// adds an op adds samples of it, by hand or with make_samples.py.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -22,6 +23,7 @@
 #include "hocket/ops/expand.h"
 #include "hocket/ops/ops.h"
 #include "hocket/ops/philox.h"
+#include "support/op_signatures.h"
 
 namespace hocket {
 namespace {
@@ -36,11 +38,12 @@ struct Numbers {
 };
 
 struct Sample {
+  std::string file;
   int line = 0;
   std::string op, what, program;
   std::vector<Numbers> inputs, outputs;
 
-  std::string title() const { return fmt::format("line {}: {}: {}", line, op, what); }
+  std::string title() const { return fmt::format("{}: line {}: {}: {}", file, line, op, what); }
 };
 
 std::size_t to_size(std::string_view text) {
@@ -63,19 +66,20 @@ Numbers read_numbers(std::string_view line, bool output) {
   return n;
 }
 
-std::vector<Sample> read_samples() {
-  std::vector<Sample> samples;
-  std::string text = read_file(HOCKET_SAMPLES);
+void read_samples(const std::filesystem::path& file, std::vector<Sample>& samples) {
+  std::string text = read_file(file.string());
+  std::size_t known = samples.size();
   int number = 0;
   for (std::string_view line : split(text, '\n')) {
     ++number;
     if (line.starts_with("== ")) {
       std::size_t colon = line.find(": ");
       if (colon == line.npos) fail("samples: cannot read '{}'", line);
-      samples.push_back({.line = number,
+      samples.push_back({.file = file.filename().string(),
+                         .line = number,
                          .op = std::string(line.substr(3, colon - 3)),
                          .what = std::string(line.substr(colon + 2))});
-    } else if (samples.empty()) {
+    } else if (samples.size() == known) {
       continue;  // the head of the file
     } else if (line.starts_with("in ")) {
       samples.back().inputs.push_back(read_numbers(line, false));
@@ -85,11 +89,15 @@ std::vector<Sample> read_samples() {
       samples.back().program += std::string(line) + "\n";
     }
   }
-  return samples;
 }
 
 const std::vector<Sample>& all_samples() {
-  static const std::vector<Sample> samples = read_samples();
+  static const std::vector<Sample> samples = [] {
+    std::vector<Sample> all;
+    for (const auto& entry : std::filesystem::directory_iterator(HOCKET_SAMPLES))
+      if (entry.path().extension() == ".txt") read_samples(entry.path(), all);
+    return all;
+  }();
   return samples;
 }
 
@@ -273,6 +281,82 @@ TEST(Samples, PhiloxHasThePublishedValues) {
             (PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
             (PhiloxBlock{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+/// What the samples of an op show beside ordinary numbers.
+struct Shown {
+  int samples = 0;
+  bool nothing = false;  ///< an operand without elements
+  bool nan = false, infinity = false;
+  bool ties = false;   ///< two equal elements of one operand
+  bool equal = false;  ///< equal elements at one place of two operands
+};
+
+bool has_ties(const Numbers& numbers) {
+  return std::set(numbers.elements.begin(), numbers.elements.end()).size() <
+         numbers.elements.size();
+}
+
+bool meet_equal(const Numbers& a, const Numbers& b) {
+  if (a.elements.size() != b.elements.size()) return false;
+  for (std::size_t i = 0; i < a.elements.size(); ++i)
+    if (a.elements[i] == b.elements[i]) return true;
+  return false;
+}
+
+std::map<std::string_view, Shown> shown_by_op() {
+  std::map<std::string_view, Shown> shown;
+  for (const Sample& sample : all_samples()) {
+    Shown& s = shown[sample.op];
+    ++s.samples;
+    for (const Numbers& given : sample.inputs) {
+      s.nothing |= given.elements.empty();
+      for (const std::string& e : given.elements) {
+        s.nan |= e == "nan";
+        s.infinity |= e == "inf" || e == "-inf";
+      }
+      s.ties |= has_ties(given);
+      for (const Numbers& other : sample.inputs)
+        s.equal |= &other != &given && meet_equal(given, other);
+    }
+  }
+  return shown;
+}
+
+/// Of floats alone, and with positions among its results: it compares elements with each other.
+bool tells_positions(const Op& op) {
+  for (const Sample& sample : all_samples()) {
+    if (sample.op != op.name) continue;
+    Program program = parse(sample.program, ops::all());
+    for (const Graph& g : program.graphs)
+      for (NodeId n : g.nodes()) {
+        auto is_position = [&](Value v) { return g.type(v).dtype == DType::i64; };
+        if (g[n].op == &op && !g[n].inputs.empty() &&
+            std::ranges::none_of(g[n].inputs, is_position) &&
+            std::ranges::any_of(g.results(n), is_position) &&
+            std::ranges::all_of(g[n].inputs, [&](Value v) { return is_float(g.type(v).dtype); }))
+          return op.body == nullptr;
+      }
+  }
+  return false;
+}
+
+TEST(Samples, ShowWhereAnOpMayGoWrong) {
+  auto shown = shown_by_op();
+  for (const Op* op : ops::all()) {
+    const Shown& s = shown[op->name];
+    bool elementwise = op->body != nullptr;
+    if (elementwise || (op->moves_data && !op->operands.empty() && !op->collective))
+      EXPECT_TRUE(s.nothing) << op->name << ": no sample with a tensor without elements";
+    if (elementwise && testing::takes_floats(*op)) {
+      EXPECT_TRUE(s.nan) << op->name << ": no sample with a NaN";
+      EXPECT_TRUE(s.infinity) << op->name << ": no sample with an infinity";
+    }
+    if (elementwise && op->operands.size() > 1)
+      EXPECT_TRUE(s.equal) << op->name << ": no sample with equal elements at one place";
+    if (tells_positions(*op))
+      EXPECT_TRUE(s.ties) << op->name << ": no sample with equal elements in one operand";
+  }
 }
 
 TEST(Samples, EveryOpHasThree) {
