@@ -10,9 +10,11 @@ namespace hocket {
 /// Costs nearly O(1).
 class DisjointSets {
  public:
-  explicit DisjointSets(std::size_t count) : parent_(count) {
+  explicit DisjointSets(std::size_t count = 0) : parent_(count) {
     std::iota(parent_.begin(), parent_.end(), 0U);
   }
+  /// One number more, in a set of its own.
+  void add() { parent_.push_back(static_cast<std::uint32_t>(parent_.size())); }
   std::uint32_t find(std::uint32_t i) const {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;

@@ -8,26 +8,25 @@
 #include <unordered_map>
 #include <utility>
 
+#include "hocket/base/disjoint_sets.h"
+
 namespace hocket {
 namespace {
 
-/// Union-find over call sites: joins those that have a set of ranks and a channel in common.
+/// Joins call sites that have a set of ranks and a channel in common.
 class MatchSets {
  public:
   /// Call sites are added in the order of their numbers.
-  void add(std::size_t call) { parent_.push_back(call); }
-  void join(const Graph& g, NodeId n, std::size_t call) {
+  void add() { joined_.add(); }
+  void join(const Graph& g, NodeId n, std::uint32_t call) {
     const std::vector<int>& lowest = sets(g, g[n].attr<std::string>("group"));
     for (int rank : g.ranks()) {
       std::pair key(g[n].attr<std::int64_t>("channel"), lowest[static_cast<std::size_t>(rank)]);
       auto [it, fresh] = first_.emplace(key, call);
-      if (!fresh) parent_[root(call)] = root(it->second);
+      if (!fresh) joined_.join(it->second, call);
     }
   }
-  std::size_t root(std::size_t call) {
-    while (parent_[call] != call) call = parent_[call] = parent_[parent_[call]];
-    return call;
-  }
+  std::uint32_t find(std::uint32_t call) const { return joined_.find(call); }
 
  private:
   /// By rank: the lowest rank of its set.
@@ -43,9 +42,9 @@ class MatchSets {
     return it->second;
   }
 
-  std::vector<std::size_t> parent_;
-  std::map<std::pair<std::int64_t, int>, std::size_t> first_;  // by channel and set
-  std::map<std::string, std::vector<int>, std::less<>> sets_;  // by group
+  DisjointSets joined_;
+  std::map<std::pair<std::int64_t, int>, std::uint32_t> first_;  // by channel and set
+  std::map<std::string, std::vector<int>, std::less<>> sets_;    // by group
 };
 
 constexpr std::size_t npos = ~std::size_t{0};
@@ -95,16 +94,16 @@ CollectiveMatching::CollectiveMatching(const Program& program) {
     for (NodeId n : g.nodes()) {
       if (!has_channel(g[n])) continue;
       calls.push_back({i, n, calls.size()});
-      sets.add(calls.back().match);
+      sets.add();
       const auto& group = g[n].attr<std::string>("group");
       auto known = alone.find(group);
       if (known == alone.end()) known = alone.emplace(group, keeps_to_itself(g, group)).first;
-      if (!known->second) sets.join(g, n, calls.back().match);
+      if (!known->second) sets.join(g, n, static_cast<std::uint32_t>(calls.size() - 1));
     }
   }
-  std::unordered_map<std::size_t, std::size_t> numbers;
-  for (CallSite& c : calls)
-    c.match = numbers.emplace(sets.root(c.match), numbers.size()).first->second;
+  std::unordered_map<std::uint32_t, std::size_t> numbers;
+  for (std::uint32_t i = 0; i < calls.size(); ++i)
+    calls[i].match = numbers.emplace(sets.find(i), numbers.size()).first->second;
   count = numbers.size();
 }
 

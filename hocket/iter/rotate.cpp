@@ -24,7 +24,7 @@ struct Reading {
 };
 
 /// What will be edited, found and checked before anything is.
-struct Plan {
+struct Edits {
   struct Operand {
     NodeId node;
     std::uint32_t index;
@@ -68,11 +68,11 @@ std::vector<Value> unread(const Graph& g, Lost lost) {
   return found;
 }
 
-// ---- the plan
+// ---- what to edit
 
-class Planner {
+class EditFinder {
  public:
-  Planner(const Graph& g, std::span<const NodeId> nodes, int k, const RotateOptions& options)
+  EditFinder(const Graph& g, std::span<const NodeId> nodes, int k, const RotateOptions& options)
       : g_(g), lags_(g), k_(k), options_(options), moved_(g.node_bound()) {
     if (k < 1) fail("rotate: by {} iterations, wanted at least 1", k);
     for (NodeId n : nodes) {
@@ -88,23 +88,23 @@ class Planner {
     if (moved(place)) fail("{}: moves itself, wanted another destination", g.describe(place));
   }
 
-  Plan plan() {
+  Edits find() {
     for (NodeId n : g_.nodes()) {
-      if (moved(n)) plan_.block.push_back(n);
-      if (!lags_.timeless(n)) plan_operands(n);
+      if (moved(n)) edits_.block.push_back(n);
+      if (!lags_.timeless(n)) find_operands(n);
     }
-    plan_outputs();
-    plan_nexts();
+    find_outputs();
+    find_nexts();
     check_destination();
     check_turns();
-    return std::move(plan_);
+    return std::move(edits_);
   }
 
  private:
   bool moved(NodeId n) const { return moved_[n.index] != 0; }
 
   /// How much later a value will belong to its iteration. A state is as late as its next value; one
-  /// that takes over an input is not moved along (see plan_nexts).
+  /// that takes over an input is not moved along (see find_nexts).
   int shift(Value v) const {
     v = lags_.base(v);
     if (lags_.timeless(v)) return 0;
@@ -137,7 +137,7 @@ class Planner {
         reader, delay, g_.name(v), update, new_lag(v), delay + 1, advice, update);
   }
 
-  void plan_operands(NodeId n) {
+  void find_operands(NodeId n) {
     const Node& node = g_[n];
     int delay = node.delay + (moved(n) ? k_ : 0);
     for (std::uint32_t i = 0; i < node.inputs.size(); ++i) {
@@ -146,13 +146,13 @@ class Planner {
       Value meant = lags_.meaning(n, v);
       if (lags_.timeless(meant)) {
         // Through a carry, whose lag would no longer fit: the value itself fits every delay.
-        if (moved(n)) plan_.operands.push_back({n, i, {meant, 0, false}});
+        if (moved(n)) edits_.operands.push_back({n, i, {meant, 0, false}});
         continue;
       }
       if (!moved(n) && shift(meant) == 0) continue;
       auto r = reading(meant, delay);
       if (!r) refuse(meant, delay, g_.describe(n), fmt::format("move {}, too", named(n)));
-      plan_.operands.push_back({n, i, *r});
+      edits_.operands.push_back({n, i, *r});
       note_reader(n, *r);
     }
   }
@@ -167,12 +167,12 @@ class Planner {
   void note_reader(NodeId n, const Reading& r) {
     if (r.distance > 0) return;
     NodeId from = g_.node(r.ahead ? g_.next(r.value) : r.value);
-    if (moved(from) && !moved(n) && !plan_.first_reader) plan_.first_reader = n;
+    if (moved(from) && !moved(n) && !edits_.first_reader) edits_.first_reader = n;
     if (moved(n) && options_.before && from == options_.before)
       fail("{}: cannot stand before {}, which it reads", g_.describe(n), g_.describe(from));
   }
 
-  void plan_outputs() {
+  void find_outputs() {
     std::vector<Output> outputs = g_.outputs();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       auto [value, lag] = lags_.output(outputs[i].value);
@@ -182,14 +182,14 @@ class Planner {
       auto r = reading(value, lag);
       if (!r) refuse(value, lag, named(outputs[i], i), "let outputs lag");
       bool update = lag > 0 && !r->ahead && r->distance == 0 && lags_.is_next(value);
-      plan_.outputs.push_back({i, *r, update ? lag : 0});
+      edits_.outputs.push_back({i, *r, update ? lag : 0});
     }
   }
 
   /// A reader that runs ahead of an update must know whose first value it wants: where states share
   /// a next value, all but one get their own. A state that takes over another input as it is gets a
   /// node that can be as late as it was.
-  void plan_nexts() {
+  void find_nexts() {
     std::unordered_set<Value> owned;
     for (const Input& in : g_.inputs()) {
       if (!in.state || in.kind == StateKind::forwarded || lags_.timeless(in.value)) continue;
@@ -201,15 +201,15 @@ class Planner {
         if (!r)
           refuse(lags_.base(next), delay, fmt::format("state %{}", g_.name(in.value)),
                  "rotate by 1 first");
-        plan_.nexts.push_back({in.value, *r, delay, false});
+        edits_.nexts.push_back({in.value, *r, delay, false});
       } else if (moved(g_.node(next)) && !owned.insert(next).second) {
-        plan_.nexts.push_back({in.value, {next, 0, false}, new_lag(next), true});
+        edits_.nexts.push_back({in.value, {next, 0, false}, new_lag(next), true});
       }
     }
   }
 
   void check_destination() const {
-    NodeId place = options_.before, reader = plan_.first_reader;
+    NodeId place = options_.before, reader = edits_.first_reader;
     if (place && reader && g_.before(reader, place))
       fail("{}: as the destination it stands behind {}, which reads what is moved",
            g_.describe(place), g_.describe(reader));
@@ -221,10 +221,10 @@ class Planner {
     auto lose = [&](Value v) {
       if (is_forwarded(g_, v)) ++lost[v];
     };
-    for (const Plan::Operand& o : plan_.operands) lose(g_[o.node].inputs[o.index]);
-    for (const Plan::Next& n : plan_.nexts) lose(g_.next(n.state));
+    for (const Edits::Operand& o : edits_.operands) lose(g_[o.node].inputs[o.index]);
+    for (const Edits::Next& n : edits_.nexts) lose(g_.next(n.state));
     std::vector<Output> outputs = g_.outputs();
-    for (const Plan::NewOutput& o : plan_.outputs) lose(outputs[o.index].value);
+    for (const Edits::NewOutput& o : edits_.outputs) lose(outputs[o.index].value);
     std::vector<Value> dropped = unread(g_, std::move(lost));
     std::unordered_set<Value> gone(dropped.begin(), dropped.end());
     int turns = 1;
@@ -246,11 +246,11 @@ class Planner {
             "after {} iterations, wanted at most {}",
             reader(), g_.name(r.value), r.distance, turns, max_turns);
     };
-    for (const Plan::Operand& o : plan_.operands)
+    for (const Edits::Operand& o : edits_.operands)
       add(o.reading, [&] { return g_.describe(o.node); });
-    for (const Plan::Next& n : plan_.nexts)
+    for (const Edits::Next& n : edits_.nexts)
       add(n.reading, [&] { return fmt::format("state %{}", g_.name(n.state)); });
-    for (const Plan::NewOutput& o : plan_.outputs)
+    for (const Edits::NewOutput& o : edits_.outputs)
       add(o.reading, [&] { return named(outputs[o.index], o.index); });
   }
 
@@ -259,7 +259,7 @@ class Planner {
   int k_;
   const RotateOptions& options_;
   std::vector<char> moved_;  // by node
-  Plan plan_;
+  Edits edits_;
 };
 
 // ---- the edits
@@ -271,14 +271,14 @@ class Editor {
       if (is_forwarded(g, in.value)) forwarded_.emplace(key(g.next(in.value), in.slots), in.value);
   }
 
-  void apply(const Plan& plan, int k, NodeId place) {
-    for (NodeId n : plan.block) g_.set_delay(n, g_[n].delay + k);
-    for (NodeId n : plan.block) join_block(n);
-    set_nexts(plan.nexts);
-    for (const Plan::Operand& o : plan.operands) g_.set_operand(o.node, o.index, read(o.reading));
-    set_outputs(plan.outputs);
+  void apply(const Edits& edits, int k, NodeId place) {
+    for (NodeId n : edits.block) g_.set_delay(n, g_[n].delay + k);
+    for (NodeId n : edits.block) join_block(n);
+    set_nexts(edits.nexts);
+    for (const Edits::Operand& o : edits.operands) g_.set_operand(o.node, o.index, read(o.reading));
+    set_outputs(edits.outputs);
     g_.erase_inputs(unread(g_, {}));
-    if (!place) place = plan.first_reader;
+    if (!place) place = edits.first_reader;
     if (!place) place = g_.first_node();
     std::vector<NodeId> block;
     for (NodeId n : std::as_const(g_).nodes())
@@ -325,9 +325,9 @@ class Editor {
   }
 
   /// Those behind an update first: readers that run ahead of it look for the next value.
-  void set_nexts(std::span<const Plan::Next> nexts) {
+  void set_nexts(std::span<const Edits::Next> nexts) {
     for (bool behind : {true, false})
-      for (const Plan::Next& n : nexts) {
+      for (const Edits::Next& n : nexts) {
         if (n.behind != behind) continue;
         std::string name = g_.name(n.state) + "_next";
         g_.set_next(n.state, behind ? add_behind(n.reading.value, name, n.delay)
@@ -335,11 +335,11 @@ class Editor {
       }
   }
 
-  void set_outputs(std::span<const Plan::NewOutput> outputs) {
+  void set_outputs(std::span<const Edits::NewOutput> outputs) {
     if (outputs.empty()) return;
     std::vector<Value> values;
     for (const Output& o : g_.outputs()) values.push_back(o.value);
-    for (const Plan::NewOutput& o : outputs) {
+    for (const Edits::NewOutput& o : outputs) {
       Value v = o.reading.value;
       values[o.index] = o.late > 0 ? add_behind(v, g_.name(v) + "_out", o.late) : read(o.reading);
     }
@@ -354,9 +354,9 @@ class Editor {
 }  // namespace
 
 void rotate(Graph& g, std::span<const NodeId> nodes, int k, const RotateOptions& options) {
-  Plan plan = Planner(g, nodes, k, options).plan();
-  if (plan.block.empty()) return;
-  Editor(g).apply(plan, k, options.before);
+  Edits edits = EditFinder(g, nodes, k, options).find();
+  if (edits.block.empty()) return;
+  Editor(g).apply(edits, k, options.before);
 }
 
 }  // namespace hocket

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
 
+#include "hocket/base/disjoint_sets.h"
 #include "hocket/ops/ops.h"
 #include "support/graph_maker.h"
 
@@ -26,32 +26,26 @@ struct Circle {
   std::vector<std::size_t> graphs;
 };
 
-std::size_t root(const std::vector<std::size_t>& parent, std::size_t i) {
-  while (parent[i] != i) i = parent[i];
-  return i;
-}
-
 std::vector<Circle> circles(const Layout& layout, const std::string& group) {
   std::size_t count = layout.ranks.size();
-  std::vector<std::size_t> parent(count), graph_of(static_cast<std::size_t>(layout.world->ranks()));
-  std::iota(parent.begin(), parent.end(), 0);
-  for (std::size_t g = 0; g < count; ++g)
+  DisjointSets joined(count);
+  std::vector<std::uint32_t> graph_of(static_cast<std::size_t>(layout.world->ranks()));
+  for (std::uint32_t g = 0; g < count; ++g)
     for (int rank : layout.ranks[g]) graph_of[static_cast<std::size_t>(rank)] = g;
   std::vector<bool> outside(count);
-  for (std::size_t g = 0; g < count; ++g)
+  for (std::uint32_t g = 0; g < count; ++g)
     for (int rank : layout.ranks[g]) {
       std::vector<int> set = layout.world->members(group, rank);
       outside[g] = outside[g] || set.empty();
-      for (int other : set)
-        parent[root(parent, graph_of[static_cast<std::size_t>(other)])] = root(parent, g);
+      for (int other : set) joined.join(g, graph_of[static_cast<std::size_t>(other)]);
     }
   std::vector<Circle> found;
-  for (std::size_t r = 0; r < count; ++r) {
-    if (parent[r] != r) continue;
+  for (std::uint32_t r = 0; r < count; ++r) {
+    if (joined.find(r) != r) continue;
     Circle circle{group, {}};
     bool whole = true;
-    for (std::size_t g = 0; g < count; ++g) {
-      if (root(parent, g) != r) continue;
+    for (std::uint32_t g = 0; g < count; ++g) {
+      if (joined.find(g) != r) continue;
       circle.graphs.push_back(g);
       whole = whole && !outside[g];
     }
