@@ -1,6 +1,6 @@
 #pragma once
-// What each kind of collective is. Ops, passes, the interpreter, the runtime and the transports all
-// ask here.
+// The properties of each kind of collective, for ops, passes, the interpreter, the runtime and the
+// transports.
 
 #include <array>
 #include <cstdint>
@@ -29,10 +29,10 @@ enum class ResultSize : std::uint8_t {
   equal,     ///< count
   gathered,  ///< count * n
   piece,     ///< count / n
-  by_rows    ///< what the lists of rows add up to
+  by_rows    ///< given by the lists of rows
 };
 
-/// The facts about one kind of collective.
+/// The properties of one kind of collective.
 struct Collective {
   CollectiveKind kind;
   std::string_view name;
@@ -112,8 +112,8 @@ std::span<const std::string_view> reduce_names();
 std::optional<Reduce> find_reduce(std::string_view name);
 
 /// Bytes that pass the link of each rank of a group of `size`, for an operand of `bytes` (the
-/// result, for recv). As a ring moves them: a reduction in two halves, of which each passes all
-/// pieces but one.
+/// result, for recv). Counted for a ring algorithm: an all-reduce has two halves, and each passes
+/// all pieces but one.
 double link_bytes(CollectiveKind kind, std::int64_t size, double bytes);
 
 }  // namespace hocket

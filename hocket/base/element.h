@@ -23,7 +23,7 @@ struct Boolean {
   std::uint8_t bits;
 };
 
-// From memory to the compute dtype and back, rounding once.
+// From the dtype in memory to the compute dtype and back, rounding once.
 template <class T>
 auto load(T v) {
   if constexpr (std::is_same_v<T, BFloat16>)
@@ -36,9 +36,8 @@ auto load(T v) {
     return v;
 }
 
-/// Number to number as C++ does it, but defined for every input: integers wrap;
-/// a float loses its fraction, one that i64 cannot hold (NaN too) becomes the
-/// lowest i64, and then wraps.
+/// Converts as C++ does, but is defined for every input. Integers wrap. A float loses its fraction,
+/// and one that i64 cannot hold (NaN too) becomes the lowest i64, which then wraps.
 template <class To, class From>
 To convert(From v) {
   if constexpr (std::is_same_v<To, bool>) {
@@ -142,10 +141,10 @@ T wrapping_mul(T a, T b) {
     return a * b;
 }
 
-// Sums and products of elements, whose bits must not depend on where an element stands. Of two NaNs
-// the first one stays: with `a + b` alone the compiler takes either, and for whole vectors another
-// one than for what is left behind them.
-// The bits are chosen as integers, since a choice between floats is a branch, which no vector has.
+// Sums and products of elements, whose bits must not depend on the position of an element. Of two
+// NaNs the result is the first one: for `a + b` alone the compiler may take either, and it may take
+// another one in the vectorised part of a loop than in its remainder. The bits are selected as
+// integers, since a selection between floats becomes a branch, which prevents vectorisation.
 template <class T>
 T first_if_nan(T a, T otherwise) {
   using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -168,7 +167,7 @@ T element_product(T a, T b) {
     return wrapping_mul(a, b);
 }
 
-// The larger (smaller) one; a NaN on either side wins.
+// The larger (smaller) one; NaN if either is NaN.
 template <class T>
 T greater_of(T a, T b) {
   return a != a || a > b ? a : b;
@@ -178,12 +177,12 @@ T lesser_of(T a, T b) {
   return a != a || a < b ? a : b;
 }
 
-// Division towards minus infinity and what it leaves; an integer divided by
-// zero gives zero for both.
+// Division rounded towards minus infinity, and its remainder; an integer divided by zero gives zero
+// for both.
 template <class T>
 T floor_quotient(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
-    // By way of what is left: a / b itself may round up to an integer that is too large.
+    // Computed from the remainder: a / b itself may round up to an integer that is too large.
     if (b == T(0)) return a / b;
     T left = std::fmod(a, b), q = (a - left) / b;
     if (left != T(0) && (left < T(0)) != (b < T(0))) q -= T(1);
@@ -209,7 +208,7 @@ T floor_remainder(T a, T b) {
   }
 }
 
-// Shifts of any distance; a negative one counts as too far.
+// Shifts by any distance; a negative one has the effect of one that is too large.
 template <class T>
 T shifted_left(T a, T by) {
   constexpr T width = sizeof(T) * 8;

@@ -1,5 +1,5 @@
 #pragma once
-// The errors of the house: one the user can fix, one of a run that failed, one that is ours.
+// The exception types: an error that the user can fix, a run that failed, a bug in hocket.
 
 #include <fmt/core.h>
 
@@ -22,7 +22,7 @@ class RunError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A broken promise inside hocket itself.
+/// A broken invariant: a bug in hocket itself.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;

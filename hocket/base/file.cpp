@@ -25,8 +25,8 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-/// What is written when a path is: behind links, or the path as it is for what no other file can
-/// take the place of.
+/// The file that a path leads to once links are followed, or the path as it is when that cannot be
+/// replaced by another file.
 struct Target {
   fs::path path;
   bool special = false;  ///< a device, a pipe, or an open file by its number
@@ -48,7 +48,7 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : ".";
 }
 
-/// An empty file with a name that nobody has, and the rights of any new file.
+/// Makes an empty file under an unused name, with the permissions of any new file.
 std::string make_passing_file(const std::string& path, const fs::path& folder) {
   for (int i = 0;; ++i) {
     std::string name = (folder / fmt::format(".hocket-{}-{}", getpid(), i)).string();
@@ -93,7 +93,7 @@ std::string NewFiles::add(const std::string& path) {
   if (is_folder(path)) fail("{}: is a folder, wanted a file", path);
   Target target = target_of(path);
   if (target.special) return path;
-  // A name that is too long is refused now, not when others have been renamed.
+  // A name that is too long is refused here, not after other files have been renamed.
   struct stat ignored;
   if (lstat(target.path.c_str(), &ignored) != 0 && errno != ENOENT)
     fail("{}: cannot be written: {}", path, why());
@@ -105,7 +105,7 @@ std::string NewFiles::add(const std::string& path) {
 void NewFiles::write(const std::string& path, std::string_view bytes) {
   std::string passing = add(path);
   errno = 0;
-  // What stands for itself, as /dev/stdout does, may hold something already.
+  // A path that is written directly, such as /dev/stdout, may have content already.
   std::ofstream file(passing, std::ios::binary | (passing == path ? std::ios::app : std::ios::out));
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   file.close();
@@ -113,7 +113,7 @@ void NewFiles::write(const std::string& path, std::string_view bytes) {
 }
 
 void NewFiles::publish() {
-  // What would stop a later one is looked for before the first.
+  // All targets are checked before the first is replaced.
   for (const File& f : files_)
     if (is_folder(f.target)) fail("{}: is a folder, wanted a file", f.path);
   while (!files_.empty()) {

@@ -1,5 +1,5 @@
 #pragma once
-// Whole files, in and out.
+// Reads and writes whole files.
 
 #include <string>
 #include <string_view>
@@ -10,16 +10,16 @@ namespace hocket {
 /// The bytes of a file, `-` being standard input; Error naming the path when it cannot be read.
 std::string read_file(const std::string& path);
 
-/// Writes a file whole or not at all: through a neighbour that is renamed when complete. A link
-/// stays one, and what it points to is written.
+/// Writes a file whole or not at all: it writes a temporary file in the same folder and renames it
+/// when complete. A link is followed: the file it points to is replaced.
 void write_file(const std::string& path, std::string_view bytes);
 
-/// Error when write_file could not write there, as far as can be told beforehand: for what is
-/// written behind long work.
+/// Error when write_file could not write there, as far as this can be known beforehand. Called
+/// before long work whose result is to be written.
 void require_writable(const std::string& path);
 
-/// Files that appear together: each is written under a passing name in the folder of its own, and
-/// all get theirs at the end. Nothing is left of files that were not published.
+/// Files that appear together: each is written under a temporary name in its own folder, and
+/// publish() renames all of them. Files that were not published are removed.
 class NewFiles {
  public:
   NewFiles() = default;
@@ -27,8 +27,8 @@ class NewFiles {
   NewFiles& operator=(const NewFiles&) = delete;
   ~NewFiles();
 
-  /// The file to write for `path`, which is there and empty until then. A device or pipe cannot be
-  /// replaced by renaming: it stands for itself. Error when nothing can be written there.
+  /// The name of the empty temporary file to write for `path`. A device or pipe cannot be replaced
+  /// by renaming: its own path is returned. Error when nothing can be written there.
   std::string add(const std::string& path);
   void write(const std::string& path, std::string_view bytes);
   void publish();

@@ -1,5 +1,5 @@
 #pragma once
-// A hash for numbers that others choose: no run of multiples falls into one bucket.
+// A hash for numbers chosen by users: multiples of a power of two do not share a bucket.
 
 #include <cstddef>
 #include <cstdint>

@@ -9,11 +9,11 @@
 
 namespace hocket {
 
-/// The text as a JSON string with its quotes. Bytes that are no UTF-8 become U+FFFD each.
+/// The text as a JSON string with its quotes. Each byte that is not valid UTF-8 becomes U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 
-/// Puts commas and brackets in their places; InternalError for what is no JSON, such as a value
-/// without a key in an object. Compact: no spaces, no line breaks.
+/// Inserts commas and brackets; InternalError for calls that do not give valid JSON, such as a
+/// value without a key in an object. Compact: no spaces, no line breaks.
 class JsonWriter {
  public:
   JsonWriter& begin_object() { return open('{'); }
@@ -52,8 +52,8 @@ class JsonWriter {
   void before_value();
 
   std::string out_;
-  std::string open_;   // brackets that wait for their ends
-  bool first_ = true;  // nothing stands yet in the innermost bracket
+  std::string open_;   // brackets that are not closed yet
+  bool first_ = true;  // the innermost bracket is still empty
   bool keyed_ = false;
 };
 

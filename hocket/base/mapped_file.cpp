@@ -31,7 +31,7 @@ MappedFile::MappedFile(const std::string& path) {
   if (fstat(file.number, &about) != 0) fail("{}: cannot be read: {}", path, std::strerror(errno));
   if (S_ISDIR(about.st_mode)) fail("{}: is a folder, wanted a file", path);
   if (!S_ISREG(about.st_mode)) fail("{}: is no regular file", path);
-  if (about.st_size == 0) return;  // nothing cannot be mapped
+  if (about.st_size == 0) return;  // mmap refuses length 0
   auto size = static_cast<std::size_t>(about.st_size);
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number, 0);
   if (data == MAP_FAILED) fail("{}: cannot be mapped: {}", path, std::strerror(errno));

@@ -1,5 +1,5 @@
 #pragma once
-// A file seen as bytes, without reading it first.
+// The bytes of a file, mapped into memory.
 
 #include <cstddef>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace hocket {
 
-/// The bytes of a regular file, read-only, as long as this object lives. Whoever makes the file
-/// shorter meanwhile takes the pages away under the reader: files are replaced, never cut.
+/// The bytes of a regular file, read-only, as long as this object lives. The file must not be
+/// truncated meanwhile, which would unmap pages: files are replaced, never truncated.
 class MappedFile {
  public:
   MappedFile() = default;

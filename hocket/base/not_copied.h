@@ -1,11 +1,11 @@
 #pragma once
-// A member that a copy starts without.
+// A member that is not copied with its object.
 
 #include <utility>
 
 namespace hocket {
 
-/// Copying leaves the copy's `value` as new; moving moves it.
+/// In a copy, `value` is value-initialised; moving moves it.
 template <class T>
 struct NotCopied {
   T value = {};

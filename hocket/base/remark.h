@@ -9,7 +9,7 @@ struct Remark {
   std::string where;  ///< a node, a tensor, a pass
   std::string what;   ///< what was done, or was not
   std::string why;
-  double seconds = 0;  ///< gained or lost, where somebody can tell
+  double seconds = 0;  ///< gained or lost, where known
   std::string pass;    ///< filled in by the pass runner
 
   friend bool operator==(const Remark&, const Remark&) = default;

@@ -59,7 +59,7 @@ bool is_within_character(std::string_view text, std::size_t at) {
   return at < text.size() && (text[at] & 0xc0) == 0x80;
 }
 
-/// Where to cut near `at`, not after it: not within a character, so that a message stays readable.
+/// The last position at or before `at` that is not within a UTF-8 character.
 std::size_t cut_near(std::string_view text, std::size_t at) {
   for (std::size_t end = at; end + 4 > at; --end)
     if (!is_within_character(text, end)) return end;

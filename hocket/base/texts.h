@@ -1,5 +1,5 @@
 #pragma once
-// Numbers for texts.
+// Interned texts.
 
 #include <cstdint>
 #include <memory>
@@ -11,9 +11,9 @@
 
 namespace hocket {
 
-/// Keeps each text once and knows it by a number, from 0 on in the order they came. One flat table,
-/// because a million of them are looked up and copied: a heap block for each costs more than the
-/// work done with it. Copies share the characters.
+/// Stores each text once and gives it a number, from 0 on in the order of first insertion. One flat
+/// table, because a graph may have a million texts, and a heap block for each would cost more than
+/// all other work on it. Copies share the characters.
 class Texts {
  public:
   static constexpr std::uint32_t none = 0xffffffff;
@@ -21,9 +21,9 @@ class Texts {
   std::uint32_t size() const { return static_cast<std::uint32_t>(texts_.size()); }
   /// Valid as long as this table or a copy of it lives.
   std::string_view operator[](std::uint32_t i) const { return texts_[i]; }
-  /// Its number, `none` when it never came.
+  /// The number of a text, `none` when it was never added.
   std::uint32_t find(std::string_view text) const;
-  /// Its number, a new one when it never came.
+  /// The number of a text, a new one when it was never added.
   std::uint32_t add(std::string_view text);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// What happened when, on every rank and lane: written by whoever runs a program or predicts it.
+// Timelines: what happened when, on every rank and lane, in a run or in a prediction.
 
 #include <cstdint>
 #include <span>
@@ -16,11 +16,11 @@ struct TraceLabel {
 };
 
 enum class SpanKind : std::uint8_t {
-  kernel,    ///< compute lane: a node is computed
+  kernel,    ///< compute lane: a node is executed
   start,     ///< compute lane: a transfer is handed over
   progress,  ///< compute lane: arithmetic for a transfer in flight
-  wait,      ///< compute lane: nothing to do before a transfer has ended
-  transfer,  ///< lane of a group: bytes on the way
+  wait,      ///< compute lane: blocked until a transfer has ended
+  transfer,  ///< lane of a group: bytes on the link
 };
 
 /// Seconds are of the steady clock.
@@ -31,8 +31,8 @@ struct Span {
   std::int64_t iteration = 0;
   double begin = 0, end = 0;
   double bytes = 0;         ///< of a transfer: through this rank's link
-  std::int64_t call = -1;   ///< the transfer that it belongs to, a number of its rank
-  std::int64_t reads = -1;  ///< the transfer of which it is the first to read what came
+  std::int64_t call = -1;   ///< the transfer that it belongs to, numbered per rank
+  std::int64_t reads = -1;  ///< the transfer whose result it is the first to read
 };
 
 struct RankTrace {
@@ -40,7 +40,7 @@ struct RankTrace {
   std::vector<std::string> lanes = {"compute"};  ///< behind the compute lane, one for each group
   std::vector<TraceLabel> labels;
   std::vector<Span> spans;  ///< of each lane in the order of their ends
-  /// One turn of the loop: an iteration, or what a drain does behind it.
+  /// One kernel iteration: an iteration of the loop, or one of a drain after it.
   struct Step {
     double begin = 0, end = 0;
     std::int64_t iteration = 0;
@@ -57,7 +57,7 @@ struct Trace {
 struct StepTimes {
   double compute = 0;        ///< union of kernels
   double communication = 0;  ///< union of transfers
-  double exposed = 0;        ///< the compute lane sat in a wait
+  double exposed = 0;        ///< union of waits of the compute lane
 };
 
 /// Of the spans of one iteration. O(n log n).
