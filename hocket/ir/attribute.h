@@ -48,7 +48,7 @@ bool same(const Attribute& a, const Attribute& b);
 void append(std::string& out, const Attribute& value);
 std::string to_text(const Attribute& value);
 
-/// What an op says about one of its attributes.
+/// What the record of an op says about one attribute.
 struct AttributeSpec {
   using Default = std::variant<std::monostate, std::int64_t, double, bool, std::string_view, DType>;
   std::string_view name;

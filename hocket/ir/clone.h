@@ -9,7 +9,7 @@
 
 namespace hocket {
 
-/// What stands for a value of the source in the copy.
+/// Values of the source, each with its image in the copy.
 using ValueMap = std::unordered_map<Value, Value>;
 
 /// Copies `nodes` of `from`, which must be in a topological order, to `at`. A value found in `map`
@@ -20,17 +20,17 @@ using ValueMap = std::unordered_map<Value, Value>;
 std::vector<NodeId> clone_nodes(const Graph& from, std::span<const NodeId> nodes, At at,
                                 ValueMap& map);
 
-/// Copies nodes of a verified graph to another graph of the same world, one by one. What they
-/// share, the bases of names and the paths, is translated once and not for each: a table of all of
-/// them is made at the first copy. Neither graph may be assigned meanwhile.
+/// Copies nodes of a verified graph to another graph of the same world, one by one. Bases of names
+/// and paths are translated once, not once per node: a table of all of them is made at the first
+/// copy. Neither graph may be assigned to meanwhile.
 class Copier {
  public:
   Copier(const Graph& from, Graph& to);
 
   /// A node like `n` that reads `operands` and has `delay`, with its names (made unique), types,
-  /// attributes, channel included, stage, region and path (that of `at` when it has none). Types
-  /// are inferred only where an operand has another one than the original's; Error when the op
-  /// refuses it. O(1) amortised.
+  /// attributes (including the channel), stage, region and path (that of `at` when it has none).
+  /// Types are inferred only where an operand has another one than the original's; Error when the
+  /// op refuses it. O(1) amortised.
   NodeId copy(NodeId n, At at, std::span<const Value> operands, int delay);
 
  private:
@@ -43,7 +43,7 @@ class Copier {
   std::vector<std::uint32_t> paths_, bases_;  // by number in `from`: that in `to` + 1; 0: not yet
 };
 
-/// True when nothing outside `nodes` but the return reads a result of theirs.
+/// True when only `nodes` themselves and the return read their results.
 bool is_leaf_subgraph(const Graph& graph, std::span<const NodeId> nodes);
 
 }  // namespace hocket

@@ -16,7 +16,7 @@ namespace {
 /// Joins call sites that have a set of ranks and a channel in common.
 class MatchSets {
  public:
-  /// Call sites are added in the order of their numbers.
+  /// Call sites are added in ascending order of their numbers.
   void add() { joined_.add(); }
   void join(const Graph& g, NodeId n, std::uint32_t call) {
     const std::vector<int>& lowest = sets(g, g[n].attr<std::string>("group"));

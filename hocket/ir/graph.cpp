@@ -115,7 +115,7 @@ std::string Graph::describe(NodeId n, std::string_view problem) const {
   return fmt::format("{}: {}", describe(n), problem);
 }
 
-/// `none` for whatever is no input of this graph.
+/// `none` for a value that is not an input of this graph.
 std::uint32_t Graph::place_of_input(Value v) const {
   if (v.index >= data_.values.size()) return none;
   const Node& from = (*this)[node(v)];
@@ -184,7 +184,7 @@ void Graph::require_value(Value v, std::string_view what) const {
 
 namespace {
 
-/// Throws Error unless the number of operands, slot by slot, is what the record wants.
+/// Throws Error unless the number of operands of each slot fits the record.
 void check_operand_counts(const Op& op, std::size_t count, std::span<const std::uint32_t> sizes) {
   auto refuse = [&](const OperandSpec& spec, std::size_t found) {
     bool fits = spec.count == Count::one        ? found == 1
@@ -248,7 +248,8 @@ void Graph::require_room(At at, const Op& op) const {
   if (is_input(at.before)) fail("{}: cannot stand before an input", op.name);
 }
 
-/// Collectives meet by channel: a new one gets a number of its own unless it brings one.
+/// Collectives of different graphs are matched by channel: a new one gets an unused channel unless
+/// it has one already.
 void Graph::claim_channel(Node& node) {
   if (!node.op->is_collective && !node.op->has_effect) return;
   int i = node.op->attribute_index("channel");
@@ -261,9 +262,9 @@ void Graph::claim_channel(Node& node) {
   data_.next_channel = std::max(data_.next_channel, channel + 1);
 }
 
-/// The caller adds its results at once, before any other value.
+/// The caller must add its results next, before any other value.
 NodeId Graph::insert(Node node, NodeId before, std::span<const Value> operands) {
-  claim_channel(node);  // may refuse, so before all else
+  claim_channel(node);  // may throw, so before any edit
   ++edits_;
   if (node.op != &input_op) ++data_.size;
   node.first_result = data_.values.size();
@@ -378,7 +379,7 @@ void Graph::set_attribute(NodeId n, std::string_view name, Attribute value) {
 
 std::uint32_t Graph::intern_path(std::string_view path) {
   if (path.empty()) return 0;
-  // Mostly a node comes from the module of the one made before it.
+  // A node mostly has the path of the one made before it.
   if (data_.paths[data_.last_path] != path) data_.last_path = data_.paths.add(path);
   return data_.last_path;
 }
@@ -411,8 +412,7 @@ void Graph::set_type(Value v, const Type& type) {
   require_value(v, "set_type");
   ++edits_;
   data_.values.edit(v.index).type = type;
-  for (Use use : uses(v))
-    edit(use.node);  // whoever looks at what was edited must look at the readers, too
+  for (Use use : uses(v)) edit(use.node);  // touched() must contain the readers, too
 }
 
 void Graph::rename(Value v, std::string_view wanted) {

@@ -28,7 +28,7 @@ class ConstNodeRange;
 template <bool reverse>
 class NodeRange;
 
-/// A value: copying it copies everything, and handles into it stay valid in the copy.
+/// Has value semantics: copying it copies everything, and handles into it stay valid in the copy.
 /// Costs are O(1) amortised unless a comment says otherwise.
 class Graph {
  public:
@@ -36,7 +36,7 @@ class Graph {
   explicit Graph(std::string name = "step", std::shared_ptr<const World> world = nullptr);
   Graph(const Graph& o);
   Graph(Graph&& o) noexcept;
-  /// An edit like any other: a transaction that is open stays open and can take it back.
+  /// An assignment is an edit: a transaction that is open stays open and can take it back.
   Graph& operator=(const Graph& o);
   Graph& operator=(  // NOLINT(performance-noexcept-move-constructor): may keep the old one
       Graph&& o);
@@ -73,7 +73,8 @@ class Graph {
   std::string_view path(NodeId n) const { return data_.paths[(*this)[n].path_]; }
   /// `%y = matmul`, for messages.
   std::string describe(NodeId n) const;
-  /// `%y = gather: index 9 ...`, of what an op says about itself, with or without its name.
+  /// `%y = gather: index 9 ...`, for a problem that an op reports, with or without its name in
+  /// front.
   std::string describe(NodeId n, std::string_view problem) const;
 
   bool is_input(NodeId n) const { return (*this)[n].op == &input_op; }
@@ -107,13 +108,13 @@ class Graph {
   void set_ranks(std::vector<int> ranks);
   Value add_input(const Type& type, std::string_view name, InputInfo info = {});
   void set_input_info(Value input, InputInfo info);
-  /// Refuses an input that is read or has a next. O(inputs).
+  /// Error for an input that is read or has a next value. O(inputs).
   void erase_input(Value input);
-  /// Erases inputs, each with its next value, that none but they themselves read. O(inputs and
-  /// outputs) for all.
+  /// Erases inputs with their next values. They may be read only as next values of one another.
+  /// O(inputs and outputs) for all.
   void erase_inputs(std::span<const Value> inputs);
   void add_output(std::string name, Value v);
-  /// Gives every output another value. O(inputs and outputs).
+  /// Replaces the values of all outputs. O(inputs and outputs).
   void set_outputs(std::span<const Value> values);
   /// O(inputs and outputs).
   void erase_output(std::size_t i);
@@ -121,20 +122,20 @@ class Graph {
   /// O(inputs and outputs).
   void clear_next(Value state);
 
-  /// Checks operands and attributes, finds the result types, and adds the node at its place.
+  /// Checks operands and attributes, infers the result types, and adds the node at its place.
   /// Throws Error when the op refuses.
   NodeId add(At at, const NodeSpec& spec);
   /// The result types that `add` would give the node. Throws Error when the op refuses operands,
   /// attributes or the types expected.
   std::vector<Type> infer(const NodeSpec& spec) const;
-  /// Refuses a node that still has readers, naming them.
+  /// Error for a node that still has readers, with their names.
   void erase(NodeId n);
   void move_before(NodeId n, NodeId place);
   void move_after(NodeId n, NodeId place);
 
   void set_operand(NodeId n, std::uint32_t i, Value v);
-  /// Every reader of `old` that `accept` likes (all, without one) reads `with` from now on.
-  /// O(uses).
+  /// Makes every reader of `old` for which `accept` holds read `with` instead; all readers without
+  /// `accept`. O(uses).
   void replace_uses(Value old, Value with, const std::function<bool(Use)>& accept = nullptr);
   void set_attribute(NodeId n, std::string_view name, Attribute value);
   void set_path(NodeId n, std::string_view path);
@@ -143,7 +144,7 @@ class Graph {
   void set_region(NodeId n, Graph region);
   void set_type(Value v, const Type& type);
   void rename(Value v, std::string_view wanted);
-  /// For a replacement that shall be known by the name of what it replaces.
+  /// For a replacement that takes the name of the value that it replaces.
   void swap_names(Value a, Value b);
   /// A channel that no node has had yet.
   std::int64_t fresh_channel() const { return data_.next_channel; }
@@ -154,21 +155,21 @@ class Graph {
   /// Opens a transaction; there is one at a time.
   void begin();
   void commit();
-  /// Takes back everything since begin(). Handles made since are void. O(edits).
+  /// Takes back everything since begin(). Handles made since are invalid. O(edits).
   void rollback();
   bool in_transaction() const { return undo_ != nullptr; }
-  /// Living nodes edited, moved, added or differently used since begin(), in execution order.
-  /// All nodes when the whole graph was assigned.
+  /// Nodes that were edited, moved or added since begin(), or whose uses changed, without the
+  /// erased ones, in execution order. All nodes when the whole graph was assigned.
   std::vector<NodeId> touched() const;
 
-  /// What a pass wants to tell. Not part of the graph's value; the pass runner collects it.
+  /// Remarks of a pass. They are not part of the graph's value; the pass runner collects them.
   void remark(Remark r) { remarks_.push_back(std::move(r)); }
   std::vector<Remark> take_remarks() { return std::exchange(remarks_, {}); }
 
   /// InternalError when lists, uses, names or order are not consistent. O(graph); for tests.
   void check_consistency() const;
 
-  /// Equal text, but for channels.
+  /// Equal texts, except for channels.
   friend bool operator==(const Graph& a, const Graph& b);
 
  private:
@@ -176,7 +177,7 @@ class Graph {
   friend class NodeRange;
   friend class Copier;
 
-  // The label of the return node, beyond all others.
+  // The label of the return node, above all others.
   static constexpr std::uint64_t last_label = std::uint64_t{1} << 63;
   static constexpr std::uint32_t none = 0xffffffff;
   struct Link {
@@ -209,7 +210,7 @@ class Graph {
     std::size_t size = 0;
     std::int64_t next_channel = 0;
   };
-  struct Interface {  // the part of Data that is saved whole, once per transaction
+  struct Interface {  // the part of Data that is saved as a whole, once per transaction
     std::string name;
     std::shared_ptr<const World> world;
     std::vector<int> ranks;
@@ -262,11 +263,11 @@ class Graph {
   std::uint64_t edits_ = 0;
 };
 
-/// The same nodes in the same order, whatever values, graphs and modules are called.
+/// True for the same nodes in the same order; names of values, graphs and modules are not compared.
 bool equal_but_for_names(const Graph& a, const Graph& b);
 
 inline At::At(Graph& g) : graph(&g), before(g.return_node()) {}
-/// Right behind a node; behind all inputs for an input.
+/// Right after a node; after all inputs for an input.
 At after(Graph& g, NodeId n, std::string_view path = {});
 
 inline Value Op::operator()(At at, std::span<const Value> inputs,

@@ -1,4 +1,4 @@
-// Equality of graphs: the same text, but for channels.
+// Equality of graphs: equal texts, except for channels.
 
 #include <algorithm>
 
@@ -19,8 +19,8 @@ bool same_attributes(const Node& a, const Node& b) {
 
 namespace {
 
-/// With `names`: equal texts, but for channels. Without: equal programs, whatever their values,
-/// graphs and modules are called.
+/// With `names`: equal texts, except for channels. Without: names of values, graphs and modules are
+/// not compared either.
 bool equal(const Graph& a, const Graph& b, bool names) {
   if ((names && a.name() != b.name()) ||
       (a.shared_world() != b.shared_world() && a.world() != b.world()) || a.ranks() != b.ranks() ||

@@ -1,5 +1,4 @@
-// Transactions on a graph: what was edited, taking it back, and whether everything still fits
-// together.
+// Transactions on a graph: what was edited, rollback, and the consistency check.
 
 #include <algorithm>
 
@@ -69,7 +68,7 @@ std::vector<NodeId> Graph::touched() const {
       add(return_node());
     }
   }
-  // Few are sorted; many are found faster by walking the whole list.
+  // A few nodes are sorted; for many it is faster to walk the whole list.
   if (list.size() < data_.size / 16) {
     std::ranges::sort(list, [&](NodeId a, NodeId b) { return before(a, b); });
     return list;

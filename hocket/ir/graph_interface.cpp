@@ -1,4 +1,4 @@
-// What a graph shows to the outside: world, inputs, outputs, next values.
+// The interface of a graph: world, inputs, outputs, next values.
 
 #include <algorithm>
 #include <unordered_set>
@@ -71,7 +71,7 @@ void Graph::erase_inputs(std::span<const Value> inputs) {
       fail("input %{}: cannot be erased, it is still read", name(v));
   }
   save_interface();
-  // The return is written anew without the next values of those that go.
+  // The operands of the return are written again, without the next values of the erased inputs.
   NodeId last = return_node();
   std::vector<Value> values((*this)[last].inputs.begin(), (*this)[last].inputs.end());
   for (std::uint32_t i = (*this)[last].inputs.size(); i-- > 0;) remove_use(last, i);
@@ -111,7 +111,7 @@ void Graph::append_operand(NodeId n, Value v) {
   add_use(v, {n, node.inputs.size() - 1});
 }
 
-/// Operands behind the erased one move up, and so must the records of their uses.
+/// Operands after the erased one move forward, so the records of their uses must be updated.
 void Graph::erase_operand(NodeId n, std::uint32_t i) {
   remove_use(n, i);
   Node& node = edit(n);

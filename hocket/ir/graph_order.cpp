@@ -6,7 +6,7 @@
 namespace hocket {
 namespace {
 
-// Labels of a growing list lie this far apart.
+// Distance between the labels of nodes that are appended one after the other.
 constexpr std::uint64_t label_step = std::uint64_t{1} << 32;
 
 }  // namespace
@@ -54,11 +54,11 @@ void Graph::link_before(std::uint32_t n, std::uint32_t place) {
   data_.links.edit(place).prev = n;
 }
 
-/// Spreads the labels around a crowded place: the smallest aligned window of labels that is sparse
-/// enough, where "enough" eases as windows grow. Amortised O(log n) per insertion at the worst
-/// place; insertions elsewhere never get here.
+/// Spreads the labels around a place that has no free label left, in the smallest aligned window of
+/// labels that is sparse enough. Larger windows must be sparser. Amortised O(log n) for each
+/// insertion at the worst place; other insertions never call this.
 void Graph::make_room_after(std::uint32_t n) {
-  if (n == 0) n = data_.links[0].next;  // spreading what follows makes room behind the head, too
+  if (n == 0) n = data_.links[0].next;  // spreading the labels after the head makes room there, too
   std::uint64_t base = data_.links[n].label;
   std::uint32_t first = n, last = n;
   std::uint64_t count = 1;
@@ -66,7 +66,7 @@ void Graph::make_room_after(std::uint32_t n) {
   for (int bits = 1; bits < 63; ++bits) {
     std::uint64_t width = std::uint64_t{1} << bits;
     std::uint64_t low = base & ~(width - 1), high = low + (width - 1);
-    // The list's head (label 0) stays where it is, and the return node lies above every window.
+    // The list's head (label 0) keeps its label, and the return node lies above every window.
     while (data_.links[first].prev != 0 && data_.links[data_.links[first].prev].label >= low) {
       first = data_.links[first].prev;
       ++count;

@@ -1,5 +1,5 @@
 #pragma once
-// Handles into a Graph. They stay valid in a copy of the graph and are never given out twice.
+// Handles into a Graph. They stay valid in a copy of the graph and are never reused.
 
 #include <compare>
 #include <cstdint>

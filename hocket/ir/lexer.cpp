@@ -159,7 +159,7 @@ void Lexer::fail_at(std::size_t offset, std::string_view message) const {
   std::string_view before = text_.substr(0, offset);
   auto line = std::count(before.begin(), before.end(), '\n') + 1;
   std::size_t start = before.rfind('\n') + 1;  // npos + 1 is 0
-  // A message may show what the text says at any length.
+  // A message may contain a part of the text of any length.
   fail("line {}: {} (column {})", line, shortened(message), offset - start + 1);
 }
 

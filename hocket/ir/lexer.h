@@ -1,5 +1,5 @@
 #pragma once
-// Characters to words, with places for messages. Used by the parser alone.
+// Splits text into words and knows their places, for messages. Used only by the parser.
 
 #include <cstdint>
 #include <string>
@@ -19,9 +19,9 @@ class Lexer {
 
   bool accept(char c);
   void expect(char c, std::string_view after);
-  /// True, and read, when the next word is `word` itself.
+  /// Reads the next word and returns true if it is `word`.
   bool accept_word(std::string_view word);
-  /// An identifier; `wanted` says what it stands for.
+  /// An identifier; `wanted` describes it for the message.
   std::string_view word(std::string_view wanted);
   std::string_view peek_word();
   /// Like word(), with dots inside.
@@ -29,7 +29,7 @@ class Lexer {
   std::int64_t integer(std::string_view wanted);
   std::string string(std::string_view wanted);
 
-  /// A number as written: `real` tells whether it has a point, an exponent, or is inf or nan.
+  /// A number as written: `real` when it has a point or an exponent, or is inf or nan.
   struct Number {
     bool real = false;
     std::int64_t integer = 0;

@@ -9,7 +9,7 @@
 namespace hocket {
 namespace {
 
-/// Where lists of rows say how many there are, rows may differ from rank to rank.
+/// For a collective with lists of rows, the number of rows may differ between ranks.
 bool fit(const Collective& c, const Type& a, const Type& b) {
   if (c.result != ResultSize::by_rows || a.shape.empty()) return a == b;
   return a.dtype == b.dtype && a.shape.size() == b.shape.size() &&
@@ -76,7 +76,7 @@ class Comparison {
                     mismatch->first)};
   }
 
-  /// Several pairs of ranks may use one channel of a group, each by itself.
+  /// Several pairs of ranks may use one channel of a group independently.
   std::optional<ProgramViolation> compare_ends(const CallSite& c,
                                                const std::vector<const CallSite*>& match) const {
     const Graph& g = graph(c);

@@ -1,5 +1,5 @@
 #pragma once
-// What calls of different graphs must agree on to be one collective.
+// What the calls of one collective in different graphs must agree on.
 
 #include <optional>
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace hocket {
 
-/// What two calls disagree about, as `all_reduce of f32[2,6]` against `all_reduce of f32[3,4]`.
+/// A difference between two calls, such as `all_reduce of f32[2,6]` and `all_reduce of f32[3,4]`.
 struct Mismatch {
   std::string first, second;
 };
 
-/// Looks at the op, then at its attributes, then at the types of the operands; of an all_to_all the
-/// rows may differ. Of a send and its recv, what is sent is compared with what is received. None
-/// when the calls agree.
+/// Compares the op, then its attributes, then the types of the operands; the rows of an all_to_all
+/// may differ. For a send and its recv, the type sent is compared with the type received. None when
+/// the calls agree.
 std::optional<Mismatch> find_mismatch(const Graph& g, NodeId n, const Graph& other, NodeId m);
 
-/// The first two calls of a program that meet and disagree. O(nodes, and ranks for each call in
-/// common).
+/// The first two matching calls of a program that disagree. O(nodes, and ranks for each shared
+/// call).
 std::optional<ProgramViolation> find_mismatch(const Program& program);
 
 }  // namespace hocket

@@ -28,15 +28,15 @@ class NameTable {
   /// Gives `new_owner` a name made of `wanted`: itself when free, else with the next free number.
   Name claim(std::string_view wanted, std::uint32_t new_owner);
   Name claim(Name wanted, std::uint32_t new_owner);
-  /// The name dies with its value, but is not given out again.
+  /// Takes a name from its owner. It is never given out again.
   void retire(Name name);
-  /// Another owner for a name that has one.
+  /// Gives a name that has an owner another one.
   void reassign(Name name, std::uint32_t new_owner) { set(name, new_owner); }
-  /// The owner of a name, 0 when nobody has it.
+  /// The owner of a name, 0 when it has none.
   std::uint32_t find(std::string_view text) const;
   void append(std::string& out, Name name) const;
 
-  /// Bases are numbered from 0, each table its own way.
+  /// Bases are numbered from 0, in each table by itself.
   std::uint32_t base_count() const { return static_cast<std::uint32_t>(bases_.size()); }
   std::string_view base_text(std::uint32_t base) const { return texts_[base]; }
   /// The base with this text, made when there is none.
@@ -51,7 +51,7 @@ class NameTable {
   struct Base {
     std::uint32_t next = 1;               // the smallest number that may be free
     std::uint32_t count = 0;              // of names claimed, which bounds the vector
-    SmallVector<std::uint32_t, 2> dense;  // owners by number; those too far out are in `sparse_`
+    SmallVector<std::uint32_t, 2> dense;  // owners by number; larger numbers are in `sparse_`
   };
   struct Edit {
     Name name;

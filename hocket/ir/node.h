@@ -1,5 +1,5 @@
 #pragma once
-// The records that a graph is made of, and what is said to add to it.
+// The records that a graph is made of, and the specification of a new node.
 
 #include <cstdint>
 #include <memory>
@@ -24,13 +24,12 @@ struct Use {
   friend bool operator==(Use, Use) = default;
 };
 
-/// Iterations by which a node may be late: that a loop can be filled and drained is proved for
-/// each.
+/// The largest delay of a node. `check_seams` tries all phases, so their number must stay small.
 inline constexpr int max_delay = 16;
 /// Of forwarded state.
 inline constexpr int max_slots = 64;
 
-/// What a node is. Read it through `graph[n]`; change it through Graph.
+/// A node. Read it through `graph[n]`; change it through Graph.
 struct Node {
   const Op* op = nullptr;
   SmallVector<Value, 4> inputs;
@@ -60,14 +59,14 @@ enum class StateKind : std::uint8_t { parameter, buffer, optimizer, rng, forward
 std::string_view name(StateKind kind);
 std::optional<StateKind> find_state_kind(std::string_view name);
 
-/// What a sharded state is a piece of.
+/// The group over which a state is sharded, and the type of the whole.
 struct ShardOf {
   std::string group;
   Type type;
   friend bool operator==(const ShardOf&, const ShardOf&) = default;
 };
 
-/// What an input is, apart from its name in the text and its type.
+/// The properties of an input other than its name in the text and its type.
 struct InputInfo {
   std::vector<std::string> names = {};  ///< in the source; several when they share storage
   bool state = false;                   ///< carried from one iteration to the next
@@ -87,7 +86,7 @@ struct Output {
   Value value;
 };
 
-/// Channels lie between 0 and this.
+/// Channels are at least 0 and at most this.
 inline constexpr std::int64_t max_channel = std::int64_t{1} << 40;
 
 /// A node to be added. Only `op` is always needed; attributes left out have their defaults.

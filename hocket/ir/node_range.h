@@ -1,5 +1,6 @@
 #pragma once
-// Walks along the nodes of a graph, with and without edits under way. graph.h includes this.
+// Iteration over the nodes of a graph, for loops that edit the graph and for loops that do not.
+// graph.h includes this.
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +10,7 @@
 
 namespace hocket {
 
-/// Walks a graph that nobody edits meanwhile.
+/// For a graph that is not edited meanwhile.
 template <bool reverse>
 class ConstNodeRange {
  public:
@@ -52,7 +53,8 @@ class ConstNodeRange {
   const Graph* graph_;
 };
 
-/// Walks a graph under edits: the graph knows its walkers and tells them when their node leaves.
+/// For a graph that is edited meanwhile: the graph keeps a list of its iterators and moves one on
+/// when its node is erased or moved.
 template <bool reverse>
 class NodeRange {
  public:

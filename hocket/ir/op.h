@@ -1,5 +1,5 @@
 #pragma once
-// The record of an op: everything the house knows about it, in one place.
+// The record of an op: all that the compiler knows about it.
 
 #include <array>
 #include <concepts>
@@ -23,7 +23,7 @@ struct ExchangeCall;  // ops/kernel.h
 struct ExpandCall;    // ops/expand.h
 struct At;
 
-/// A list of at most N that can stand in a constant record.
+/// A list of at most N elements, for constexpr records.
 template <class T, std::size_t N>
 class RecordList {
  public:
@@ -56,7 +56,7 @@ struct InferCall {
   std::span<const Type* const> inputs;
   const Attributes& attributes;
   const World& world;
-  /// Types written for the results; empty when they are to be found out. Only an op with
+  /// Types written for the results; empty when they are to be inferred. Only an op with
   /// `typed_by_result` may read them.
   std::span<const Type> written;
   const Graph* region;
@@ -77,17 +77,17 @@ struct Op {
   std::vector<Type> (*infer)(const InferCall&) = nullptr;
   /// The meaning of an elementwise op on one element, traced once per dtype.
   Scalar (*body)(std::span<const Scalar>) = nullptr;
-  /// The plain reference kernel of an op that is not elementwise and moves no data between ranks.
+  /// The reference kernel of an op that is neither elementwise nor a collective.
   void (*kernel)(KernelCall&) = nullptr;
 
-  /// A composite is what this builds out of smaller ops; a backend may have a faster way.
+  /// The meaning of a composite: builds it from smaller ops. A backend may have a faster kernel.
   std::vector<Value> (*expand)(ExpandCall&) = nullptr;
   /// The meaning of a collective, for all ranks of one set at once.
   void (*exchange)(ExchangeCall&) = nullptr;
 
-  /// For what ranks do together: which of them sends what to whom.
+  /// For a collective: which rank sends what to which.
   const Collective* collective = nullptr;
-  /// For an op of two ranks: what the other one calls.
+  /// For a point-to-point op: the op that the other rank calls.
   const Op* partner = nullptr;
 
   bool is_collective = false;    ///< its results are pending until a wait: all but a barrier
@@ -99,24 +99,26 @@ struct Op {
   bool has_region = false;       ///< carries a graph of its own (`call`)
   bool moves_data = false;       ///< copies elements and never computes: bits are kept
   bool exactly_rounded = false;  ///< IEEE or its own definition fixes every bit
-  bool is_view = false;          ///< costs nothing: the same bytes under another type or name
+  bool is_view = false;          ///< copies nothing: the same bytes under another type or name
   /// An optimizer: a list of operands holds one tensor per parameter, or none, the parameters first
-  /// and their gradients second; results are such lists in a row. No tensor sees another one's, so
-  /// that a node can be cut and joined anywhere along its lists.
+  /// and their gradients second; the results are such lists one after the other. The tensors of one
+  /// parameter do not affect those of another, so nodes can be split and joined anywhere along
+  /// their lists.
   bool is_optimizer = false;
-  /// Arithmetic operations of a node, `written` being its result types. Without it: none, or what
-  /// the body or the expansion does.
+  /// Arithmetic operations of a node, `written` being its result types. Without it: those of the
+  /// body or the expansion, else none.
   double (*flops)(const InferCall&) = nullptr;
 
-  /// True when an equal node with equal operands gives the same value, so that one of them will do.
+  /// True when an equal node with equal operands gives the same value, so that the two can be
+  /// merged.
   bool pure() const { return !has_effect && !is_ordering; }
   /// Index of an attribute in the record, or -1.
   int attribute_index(std::string_view attribute) const;
   /// Several slots of which one is a list: operands are then written `op([%a, %b], %c)`.
   bool writes_lists() const;
 
-  /// Builds a node and returns its first result, none when it has no result. `at` says where; a
-  /// Graph means its end.
+  /// Builds a node at `at` and returns its first result, none when it has no result. A Graph as
+  /// `at` means its end.
   Value operator()(At at, std::same_as<Value> auto... inputs) const;
   Value operator()(At at, std::span<const Value> inputs,
                    std::initializer_list<Named> attributes) const;
@@ -124,7 +126,8 @@ struct Op {
                    std::initializer_list<Named> attributes = {}) const;
 };
 
-/// The only two ops that the IR itself knows: where values enter a graph and where they leave it.
+/// The only two ops that the IR itself uses: values enter a graph through inputs and leave it
+/// through the return.
 extern const Op input_op;
 extern const Op return_op;
 

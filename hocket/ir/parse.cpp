@@ -47,7 +47,7 @@ class Parser {
 
   // ---- header
 
-  /// What is wrong with a statement is said where it begins.
+  /// Runs f; an Error gets the place where the statement begins, `start`.
   template <class F>
   auto placed(std::size_t start, F f) {
     try {
@@ -286,7 +286,7 @@ class Parser {
   }
 
   [[noreturn]] void unknown_value(const Graph& g, std::size_t at, std::string_view name) {
-    // The rest of this graph: a brace in the first column ends it.
+    // The rest of this graph, which ends with a brace in the first column.
     std::string_view rest = lex_.text().substr(lex_.offset());
     rest = rest.substr(0, rest.find("\n}"));
     if (rest.find(fmt::format("%{}:", name)) != rest.npos)

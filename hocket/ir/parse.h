@@ -1,5 +1,5 @@
 #pragma once
-// The one parser of the language.
+// The parser of the language.
 
 #include <functional>
 #include <optional>
@@ -13,7 +13,7 @@ namespace hocket {
 /// A deeper nest of regions is an error.
 inline constexpr int max_region_depth = 16;
 
-/// What else may be wrong with a program, for an error that tells the place.
+/// A further check of a program, whose violations are reported with their place in the text.
 using ProgramCheck = std::function<std::optional<ProgramViolation>(const Program&)>;
 
 /// Reads a program, verifies it and checks it. Errors read `line 7: what was found, what was wanted

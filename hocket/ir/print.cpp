@@ -8,7 +8,7 @@
 namespace hocket {
 namespace {
 
-// An input list that would make a longer line is printed one input a line.
+// An input list that would make a longer line is printed with one input per line.
 constexpr std::size_t longest_line = 120;
 
 class Printer {
@@ -261,7 +261,7 @@ class Printer {
         value);
   }
 
-  /// Dotted identifiers stand bare; any other output name is quoted.
+  /// Dotted identifiers are printed as they are; any other output name is quoted.
   static bool is_output_word(std::string_view name) {
     return !name.empty() && (name.front() < '0' || name.front() > '9') && name.front() != '.' &&
            std::all_of(name.begin(), name.end(), [](char c) {

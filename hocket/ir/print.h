@@ -1,5 +1,5 @@
 #pragma once
-// The one printer of the language.
+// The printer of the language.
 
 #include <string>
 

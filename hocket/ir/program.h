@@ -1,5 +1,5 @@
 #pragma once
-// A program: who the ranks are and which graph each of them runs.
+// A program: the ranks and the graph that each of them runs.
 
 #include <map>
 #include <memory>
@@ -18,21 +18,21 @@ struct Program {
   std::vector<Graph> graphs;
   /// Values of `constant {ref="..."}`, by name.
   std::map<std::string, Tensor, std::less<>> constants;
-  /// Passes applied so far, in order: what may come next depends on them.
+  /// Passes applied so far, in order: some passes must not follow others.
   std::vector<std::string> applied;
 
   Program() = default;
   /// One graph for all ranks of its world.
   explicit Program(Graph graph);
 
-  /// The rank of the program that a running rank stands for: itself, or 0 for every copy of a
-  /// program for one rank, of which any number may run side by side.
+  /// The rank of the program whose part a running rank takes: its own number, or 0 for a program
+  /// for one rank, of which any number of copies may run side by side.
   int role_of(int rank) const { return world->ranks() == 1 ? 0 : rank; }
   /// Which graph a running rank runs.
   std::size_t graph_index(int rank) const;
   const Graph& graph_of(int rank) const { return graphs[graph_index(rank)]; }
 
-  /// Equal texts, but for channels.
+  /// Equal texts, except for channels.
   friend bool operator==(const Program& a, const Program& b);
 };
 
@@ -47,8 +47,8 @@ const std::string* constant_ref(const Node& node);
 /// The ranks that run a graph, listed.
 std::vector<int> ranks_of(const Graph& graph);
 
-/// True when all ranks that a rank of this graph meets in the group run this graph, too: then what
-/// one of them leaves out, all leave out.
+/// True when all ranks that share a set of the group with a rank of this graph run this graph, too:
+/// then a collective that is removed here is removed on all of them.
 bool keeps_to_itself(const Graph& graph, std::string_view group);
 
 }  // namespace hocket

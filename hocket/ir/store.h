@@ -1,6 +1,6 @@
 #pragma once
-// The storage of a graph's records: addresses stay put while it grows, and a transaction can be
-// taken back because every record is saved the first time it is edited.
+// The storage of a graph's records: addresses do not change while it grows, and a transaction can
+// be taken back because every record is saved before its first edit.
 
 #include <bit>
 #include <cstdint>
@@ -33,7 +33,7 @@ class Store {
   std::uint32_t size() const { return size_; }
   const T& operator[](std::uint32_t i) const { return *slot(i); }
 
-  /// For changing record `i`. O(1), and one copy of the record per transaction.
+  /// Record `i`, to be changed. O(1), and one copy of the record per transaction.
   T& edit(std::uint32_t i) {
     if (journal_ && i < journal_->saved.size() && !journal_->saved[i]) {
       journal_->saved[i] = true;

@@ -12,9 +12,9 @@ namespace hocket {
 class Tensor {
  public:
   Tensor() = default;
-  /// Uninitialised bytes, 64-byte aligned. Throws Error when the memory cannot be had.
+  /// Uninitialised bytes, 64-byte aligned. Throws Error when the allocation fails.
   explicit Tensor(const Type& type);
-  /// The same bytes under another type of the same size: what a view costs.
+  /// The same bytes under another type of the same size, without a copy: for views.
   Tensor(const Type& type, const Tensor& bytes);
 
   const Type& type() const { return type_; }
@@ -29,7 +29,7 @@ class Tensor {
     return reinterpret_cast<T*>(data_.get());
   }
   explicit operator bool() const { return data_ != nullptr; }
-  /// Nobody else holds these bytes.
+  /// No other tensor shares these bytes.
   bool unique() const { return data_.use_count() == 1; }
 
  private:

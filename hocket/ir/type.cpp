@@ -11,7 +11,7 @@ std::optional<std::int64_t> count_elements(std::span<const std::int64_t> shape) 
   for (std::int64_t d : shape) {
     if (d < 0 || d > max_elements) return std::nullopt;
     if (d == 0) empty = true;
-    // A zero elsewhere does not excuse an absurd dimension: strides are products of the others.
+    // Checked even if another dimension is zero: strides are products of the others.
     if (d > 1 && __builtin_mul_overflow(product, d, &product)) return std::nullopt;
     if (product > max_elements) return std::nullopt;
   }

@@ -21,7 +21,7 @@ Finding order(const Graph& g, NodeId n) {
   return std::nullopt;
 }
 
-/// The same from the other end, for nodes whose readers are not looked at themselves.
+/// The same rule checked from the producer, for readers that are not among the nodes checked.
 Finding order_of_readers(const Graph& g, NodeId n) {
   for (std::uint32_t i = 0; i < g[n].result_count; ++i)
     for (Use use : g.uses(g.result(n, i)))
@@ -47,7 +47,7 @@ Finding types(const Graph& g, NodeId n) {
                          count_of(static_cast<std::int64_t>(written.size()), "result"),
                          found.size());
   } catch (const Error& e) {
-    // The op names itself; the place in front of the message does so already.
+    // The message of an op begins with its name, which the place in front of it contains already.
     std::string_view what = e.what(), self = node.op->name;
     if (what.starts_with(self) && what.substr(self.size()).starts_with(": "))
       what.remove_prefix(self.size() + 2);
@@ -76,15 +76,16 @@ Finding waited(const Graph& g, NodeId n) {
   return "nobody waits for any of its results";
 }
 
-/// What a value in flight is a part of: a collective, and how many iterations ago it was started.
+/// The transfer that a pending value belongs to: a collective, and how many iterations ago it was
+/// started.
 struct Transfer {
   NodeId collective;
   int slots = 0;
   bool operator==(const Transfer&) const = default;
 };
 
-/// Follows what is carried to where it is made. Nothing where nobody makes it: in a phase, where
-/// that was another phase, and in a body that has no phases.
+/// Follows forwarded state to the node that makes it. Nothing where it has no maker: in a phase,
+/// where the maker belongs to an earlier phase, and in a body without phases.
 std::optional<Transfer> transfer_of(const Graph& g, Value v) {
   Transfer t{g.node(v)};
   for (int hops = 0; g.is_input(t.collective); ++hops) {
@@ -264,9 +265,8 @@ std::optional<Violation> repeated_channels(const Graph& g) {
   return std::nullopt;
 }
 
-/// A rank can only take part in a collective, ask for its place in a group, hold a piece of what a
-/// group holds or start equal to others of it where it belongs to the group. `known` are groups
-/// that have been asked about.
+/// Ops with a group, sharded state and `equal` may only name groups that every rank of the graph
+/// belongs to. `known` are groups that have been checked.
 std::optional<Violation> foreign_group(const Graph& g, const std::vector<int>& ranks,
                                        std::set<std::string_view>& known) {
   auto outsider = [&](const std::string& group, NodeId n) -> std::optional<Violation> {
@@ -293,7 +293,7 @@ std::optional<Violation> foreign_group(const Graph& g, const std::vector<int>& r
   return std::nullopt;
 }
 
-/// Who sends to itself, or receives from itself, waits for ever.
+/// A rank that sends to itself, or receives from itself, would wait for ever.
 std::optional<Violation> own_partner(const Graph& g, std::span<const int> ranks) {
   std::set<std::pair<std::string_view, std::int64_t>> known;  // group and index
   for (NodeId n : g.nodes()) {
@@ -313,7 +313,7 @@ std::optional<Violation> own_partner(const Graph& g, std::span<const int> ranks)
   return std::nullopt;
 }
 
-/// What belongs to the graph as a whole.
+/// The rules about the graph as a whole.
 std::optional<Violation> check_graph(const Graph& g) {
   if (auto v = repeated_names(g)) return v;
   return repeated_channels(g);

@@ -1,5 +1,5 @@
 #pragma once
-// The rules that every graph keeps. Each has a name, which its message ends with.
+// The rules that every graph satisfies. Each has a name, with which its message ends.
 
 #include <optional>
 #include <span>
@@ -25,8 +25,8 @@ struct Violation {
   std::string message;
 };
 
-/// The first broken rule in execution order, looking only at `nodes` and what belongs to the graph
-/// as a whole. O(nodes and their uses), and one walk along names and channels.
+/// The first broken rule in execution order, checking only `nodes` and the rules about the graph as
+/// a whole. O(nodes and their uses), and one walk along names and channels.
 std::optional<Violation> find_violation(const Graph& graph, std::span<const NodeId> nodes);
 std::optional<Violation> find_violation(const Graph& graph);
 
@@ -43,7 +43,7 @@ struct ProgramViolation {
   std::string message;
 };
 
-/// The rules between graphs, `ranks` and `matching`. Other rules are not looked at.
+/// Checks only the rules between graphs, `ranks` and `matching`.
 std::optional<ProgramViolation> find_class_violation(const Program& program);
 
 }  // namespace hocket

@@ -59,7 +59,7 @@ std::vector<std::string_view> World::group_names() const {
   return names;
 }
 
-/// Which axes a name like `dp,tp` means; nothing when a part is no axis or comes twice.
+/// The axes that a name like `dp,tp` means; nothing when a part is not an axis or is repeated.
 std::optional<std::vector<bool>> World::chosen_axes(std::string_view group) const {
   std::vector<bool> chosen(mesh_.size());
   if (group == "world") {
@@ -97,8 +97,8 @@ std::optional<int> World::outsider(std::string_view group, const std::vector<int
     if (static_cast<int>(inside.size()) < ranks_) return static_cast<int>(inside.size());
     return std::nullopt;
   }
-  // More ranks than the group has must hold one that is outside, so that at most that many are
-  // looked at.
+  // Of more ranks than the group has, one must be outside, so the loop ends after at most as many
+  // ranks as the group has, plus one.
   for (int r : ranks)
     if (!std::ranges::binary_search(inside, r, {}, &std::pair<int, std::size_t>::first)) return r;
   return std::nullopt;
@@ -113,7 +113,8 @@ std::vector<int> World::members(std::string_view group, int rank) const {
   }
   auto chosen = chosen_axes(group);
   if (!chosen || rank < 0 || rank >= ranks_) return {};
-  // This rank with its chosen coordinates at zero, then every chosen axis varied, last one fastest.
+  // Starts from this rank with its chosen coordinates set to zero, and varies every chosen axis,
+  // the last one fastest.
   std::vector<int> strides(mesh_.size(), 1);
   for (std::size_t i = mesh_.size(); i-- > 1;)
     strides[i - 1] = strides[i] * static_cast<int>(mesh_[i].size);

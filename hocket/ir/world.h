@@ -25,15 +25,15 @@ struct ListedGroup {
   friend bool operator==(const ListedGroup&, const ListedGroup&) = default;
 };
 
-/// Immutable once a program has it. A group name is `world`, a listed group, or axes joined by
-/// commas (`dp,tp`). Ranks are numbered row-major over the mesh, the last axis fastest.
+/// Immutable once a program refers to it. A group name is `world`, a listed group, or axes joined
+/// by commas (`dp,tp`). Ranks are numbered row-major over the mesh, the last axis fastest.
 class World {
  public:
   /// One rank.
   World() = default;
   /// Throws Error when an axis or group is malformed, repeated or names a rank out of range.
   explicit World(std::vector<Axis> mesh, std::vector<ListedGroup> groups = {});
-  /// Throws the same: a reader of text knows where each group stands.
+  /// Throws the same errors. Separate, so that the parser can report the place of each group.
   void add_group(ListedGroup group);
 
   int ranks() const { return ranks_; }
@@ -46,8 +46,8 @@ class World {
   /// The set that `rank` belongs to, ascending as written; empty when it belongs to none.
   std::vector<int> members(std::string_view group, int rank) const;
 
-  /// The first of `ranks` (of all, when none are listed) that is in no set of the group: only a
-  /// listed group can have such. O(ranks or sets of the group, whichever is smaller).
+  /// The first of `ranks` (of all, when none are listed) that is in no set of the group: possible
+  /// only for a listed group. O(ranks or sets of the group, whichever is smaller).
   std::optional<int> outsider(std::string_view group, const std::vector<int>& ranks) const;
 
   friend bool operator==(const World& a, const World& b) {
