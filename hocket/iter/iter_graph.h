@@ -1,5 +1,5 @@
 #pragma once
-// A training step as a loop: one body, and what one iteration hands to the next.
+// A training step as a loop: one body, and the values that one iteration hands to the next.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace hocket {
 
-/// A value that lives across iterations: read as `state`, replaced by `next` when the body ends.
+/// A loop-carried value: read as `state`, replaced by `next` at the end of the body.
 struct Carry {
   Value state;
   Value next;  ///< the state itself when the body keeps it
@@ -18,7 +18,7 @@ struct Carry {
   bool changes() const { return next != state; }
 };
 
-/// A checked view of a graph as the body of a loop. The graph holds everything; this names it.
+/// A checked view of a graph as the body of a loop. All data stays in the graph.
 class IterGraph {
  public:
   /// Throws Error when a next value has another type than its state.
@@ -27,9 +27,9 @@ class IterGraph {
   const Graph& body() const { return *body_; }
   /// In the order of the inputs.
   const std::vector<Carry>& carries() const { return carries_; }
-  /// Inputs that are given anew for each iteration, in order.
+  /// Inputs that get a new value in each iteration, in order.
   const std::vector<Value>& fed() const { return fed_; }
-  /// The carry known by this source name or name in the text, none when there is none.
+  /// The carry with this name in the source or in the text, none when there is none.
   const Carry* find(std::string_view name) const;
 
  private:

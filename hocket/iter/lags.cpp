@@ -77,7 +77,8 @@ void Lags::find_timeless() {
   }
 }
 
-/// Follows `next` from input to input until a value with a known lag, and comes back.
+/// Follows `next` from input to input up to a value with a known lag, then sets the lags on the way
+/// back.
 void Lags::settle(Value input, std::vector<Value>& path) {
   path.clear();
   Value v = input;
@@ -90,8 +91,8 @@ void Lags::settle(Value input, std::vector<Value>& path) {
     if (!next) refuse(v, "forwarded, but it has no next value");
     v = next;
   }
-  // States that only trade places have no update to be delayed: their lag is 0. Forwarded state
-  // among them would be a value that nobody makes.
+  // States that are only permuted have no update that could be delayed: their lag is 0. Forwarded
+  // state in such a cycle would have no node that makes its value.
   bool around = is_state(v) && !timeless(v);
   auto circle = around ? std::ranges::find(path, v) : path.end();
   for (auto it = circle; it != path.end(); ++it)
@@ -130,12 +131,12 @@ Value Lags::meaning(NodeId reader, Value operand) const {
                   body_.name(operand), lag(operand), advice(operand, delay)));
 }
 
-/// What is wrong with reading `operand` with this delay. A loop-invariant value at the end of its
-/// chain of states is worth a word: such a value has delay 0, whatever is written.
+/// The end of the message about reading `operand` with this delay. It mentions a loop-invariant
+/// value at the end of the chain of states: such a value has delay 0, whatever the text says.
 std::string Lags::advice(Value operand, int delay) const {
   Value made = operand;
   for (std::size_t hops = body_.inputs().size(); hops > 0 && is_state(made) && !timeless(made);
-       --hops)  // states may trade places for ever
+       --hops)  // states may form a cycle
     made = body_.next(made);
   std::string why;
   if (timeless(made))

@@ -1,5 +1,5 @@
 #pragma once
-// When things happen in a rotated body, and what its operands mean.
+// To which iteration each value of a rotated body belongs, and what its operands mean.
 
 #include <string>
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace hocket {
 
-/// A body whose delays and forwarded state do not fit together, and where. The message ends with
-/// `[loop]`, as if the verifier had a rule of that name.
+/// The delays and the forwarded state of a body do not fit together; says where. The message ends
+/// with `[loop]`, as if the verifier had a rule of that name.
 class LoopError : public Error {
  public:
   LoopError(const Graph& body, NodeId where, const std::string& message)
@@ -26,30 +26,31 @@ class LoopError : public Error {
 ///
 ///   result of a node     its delay
 ///   fed input            0
-///   state                the lag of its next value: it holds what that iteration began with
+///   state                the lag of its next value: it is what that iteration began with
 ///   forwarded(s) state   the lag of its next value, and s more
 ///
-/// A reader and what it reads have equal lags, with two exceptions. What is the same in every
-/// iteration is *timeless* and read by anyone. And a reader that runs one iteration ahead of the
-/// update of a state reads the new value itself, which *stands in* for the state.
+/// A reader and what it reads have equal lags, with two exceptions. A loop-invariant value is
+/// *timeless*: a reader with any delay may read it. And a reader that runs one iteration ahead of
+/// the update of a state reads the new value itself, which *stands in* for the state.
 class Lags {
  public:
-  /// O(graph). Throws LoopError when forwarded state goes in a circle or has no next value. The
-  /// body must not be edited while this is in use.
+  /// O(graph). Throws LoopError when forwarded state forms a cycle or has no next value. The body
+  /// must not be edited while this is in use.
   explicit Lags(const Graph& body);
 
-  /// Pure nodes that read nothing that changes, and state that keeps its value. Their delays mean
-  /// nothing: in every phase they run where somebody needs them.
+  /// Loop-invariant: state that keeps its value, and pure nodes that read only timeless values.
+  /// Their delays have no effect: every phase that needs them runs them.
   bool timeless(Value v) const { return timeless_[v.index]; }
   bool timeless(NodeId n) const { return body_[n].result_count > 0 && timeless(body_.result(n)); }
   int lag(Value v) const { return lag_[v.index]; }
-  /// What a forwarded state brings from an earlier iteration; any other value itself.
+  /// For forwarded state the value of an earlier iteration that it holds, otherwise the value
+  /// itself.
   Value base(Value v) const { return base_[v.index]; }
   bool is_state(Value v) const { return is_state_[v.index]; }
-  /// True for what some state with an initial value takes over.
+  /// True for the next value of a state with an initial value.
   bool is_next(Value v) const { return static_cast<bool>(with_start(replaced_.first(v))); }
   /// The state that a value stands in for where a reader runs one iteration ahead, none for a value
-  /// that is nobody's next. Throws LoopError when several states share it.
+  /// that is not the next value of a state. Throws LoopError when several states share it.
   Value state_of(Value next) const;
 
   /// The operand that a reader with this delay has in the body before any rotation: a result, a fed
@@ -80,7 +81,8 @@ class Lags {
     return lag(v) == delay + 1 && is_next(v) && !is_input(v);
   }
 
-  /// The first of states with one next value, from this one on, that has an initial value.
+  /// The first state with an initial value, from this one on, among the states that share a next
+  /// value.
   Value with_start(Value state) const;
 
   const Graph& body_;
@@ -92,8 +94,8 @@ class Lags {
 
 /// All slots of a body, and of all graphs of a program, repeat after at most as many iterations.
 inline constexpr int max_turns = max_slots;
-/// After how many iterations these slots repeat as well; more than `max_turns` where that is too
-/// many.
+/// After how many iterations `slots` slots repeat together with others that repeat after `turns`; a
+/// number above `max_turns` when that takes too long.
 int joint_turns(int turns, int slots);
 
 bool is_forwarded(const Graph& body, Value v);
@@ -101,8 +103,8 @@ bool is_forwarded(const Graph& body, Value v);
 /// Whether a body has delays or forwarded state, so that only its phases can be run. O(graph).
 bool is_rotated(const Graph& body);
 
-/// The first node that is not the same in every iteration, or the end of the body: in front of it
-/// stands nothing that could depend on a delayed node. It may be delayed itself. O(graph).
+/// The first node that is not timeless, or the end of the body: no node before it can depend on a
+/// delayed node. It may be delayed itself. O(graph).
 NodeId first_that_changes(const Graph& body);
 
 }  // namespace hocket

@@ -15,8 +15,8 @@ int slot_of(const Input& in, int turn) {
   return in.state && in.kind == StateKind::forwarded ? turn % std::max(in.slots, 1) : 0;
 }
 
-/// The name of an input in a phase: that of the slot where it has several. Depends on the body
-/// alone, so that it is the same in all phases.
+/// The name of an input in a phase: that of the slot where it has several. Depends only on the
+/// body, so it is the same in all phases.
 std::string slot_name(const Graph& body, const Input& in, int turn) {
   std::string name = body.name(in.value);
   if (!in.state || in.kind != StateKind::forwarded || in.slots <= 1) return name;
@@ -25,7 +25,7 @@ std::string slot_name(const Graph& body, const Input& in, int turn) {
   return name;
 }
 
-/// Derives one phase. Nodes are looked at backwards, to know what is needed, then copied.
+/// Derives one phase: a backward walk finds the values needed, then the nodes are copied.
 class Projection {
  public:
   Projection(const Graph& body, const Lags& lags, Window window)
@@ -59,8 +59,8 @@ class Projection {
     return false;
   }
 
-  /// The value that a reader with this delay reads here: where an update that it runs ahead of does
-  /// not run yet, the state that still has its old value.
+  /// The value that a reader with this delay reads in this phase. When it runs ahead of an update
+  /// that does not run yet, it reads the state, which still has its old value.
   Value source(Value v, int delay) const {
     if (lags_.timeless(v) || lags_.lag(v) <= delay || in_window(lags_.lag(v))) return v;
     return lags_.state_of(v);
@@ -82,7 +82,7 @@ class Projection {
     }
   }
 
-  /// What a state hands to the next kernel iteration, none when its update does not run.
+  /// The next value of a state in this phase, none when its update does not run.
   Value next_here(const Input& in) const {
     Value next = body_.next(in.value);
     return next && in_window(lags_.lag(next)) ? next : Value{};
@@ -133,7 +133,7 @@ class Projection {
   const Lags& lags_;
   Window window_;
   Graph out_;
-  std::vector<char> needed_;  // by value of the body: somebody here reads it
+  std::vector<char> needed_;  // by value of the body: it is read in this phase
   std::vector<Value> image_;  // by value of the body
   std::vector<Value> operands_;
   Copier copier_;

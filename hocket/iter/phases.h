@@ -9,7 +9,7 @@ namespace hocket {
 
 class Lags;
 
-/// How a loop is driven: how many kernel iterations fill and drain it, and after how many the slots
+/// The number of kernel iterations that fill and drain a loop, and the number after which the slots
 /// of its forwarded state repeat.
 struct LoopShape {
   int depth = 0;  ///< see Lags::depth
@@ -17,8 +17,8 @@ struct LoopShape {
   friend bool operator==(LoopShape, LoopShape) = default;
 };
 
-/// Which nodes a kernel iteration runs: those with lo <= delay <= hi. Its turn says which slots of
-/// forwarded state it uses.
+/// Which nodes a kernel iteration runs: those with lo <= delay <= hi. Its turn selects the slots of
+/// forwarded state.
 struct Window {
   int lo = 0;
   int hi = 0;
@@ -29,31 +29,30 @@ struct Window {
 /// O(graph). Throws Error when delays and forwarded state do not fit together.
 LoopShape loop_shape(const Graph& body);
 LoopShape loop_shape(const Graph& body, const Lags& lags);
-/// Of all classes together: every rank fills and drains at the same time.
+/// Joint shape of all graphs: every rank fills and drains at the same time.
 LoopShape loop_shape(const Program& program);
 
 /// The window of kernel iteration t, counted from 0 since the beginning or the last drain, when a
 /// batch is fed to it: prologue while t < depth, then steady.
 Window step_window(LoopShape shape, std::int64_t t);
-/// The window of drain iteration j = 1..depth after `steps` iterations that were fed. One whose lo
-/// is above its hi has nothing to do: the run was shorter than the loop is deep.
+/// The window of drain iteration j = 1..depth after `steps` iterations that were fed. A window with
+/// lo > hi is empty: the run was shorter than the depth of the loop.
 Window drain_window(LoopShape shape, std::int64_t steps, int j);
 
-/// The graph of one kernel iteration. It has no delays. Every state is there and keeps its name; it
-/// has a next value only where its update runs. A reader that runs ahead of an update that does not
-/// run yet reads the state. Forwarded state is one slot, `%v` for a carry with one slot and else
-/// `%v_0`, `%v_1`...: it is given a value when it is read, hands one on when it has a next, and is
-/// not declared when it does neither. Fed inputs are there when nodes with delay 0 are; outputs
-/// when what they belong to runs. Channels stay. The body must be a verified one: its types are
-/// taken over. O(graph).
+/// The graph of one kernel iteration. It has no delays. Every state is declared and keeps its name;
+/// it has a next value only where its update runs. A reader that runs ahead of an update that does
+/// not run yet reads the state. Forwarded state is one slot, `%v` for a carry with one slot and
+/// else `%v_0`, `%v_1`...: it receives a value if it is read, hands one on if it has a next value,
+/// and is declared only in these cases. Fed inputs are declared where nodes with delay 0 run,
+/// outputs where the iteration they belong to is in the window. Channels stay the same. The body
+/// must be verified: its types are taken over. O(graph).
 Graph phase(const Graph& body, Window window);
-/// With the lags of this body, for who derives several phases.
+/// With the lags of this body, for callers that derive several phases.
 Graph phase(const Graph& body, const Lags& lags, Window window);
-/// The same for every class of ranks.
+/// The same for every graph.
 Program phase(const Program& program, Window window);
 
-/// What an input of a phase is in the body: one of its inputs, and one slot of that where it is
-/// forwarded state.
+/// The input of the body that an input of a phase stands for, and its slot for forwarded state.
 struct PhaseInput {
   std::size_t input = 0;
   int slot = 0;
@@ -65,7 +64,7 @@ std::vector<PhaseInput> phase_inputs(const Graph& body, const Graph& phase, Wind
 /// those with lo <= lag <= hi, in this order.
 std::vector<int> output_lags(const Graph& body);
 
-/// All phases of a run that is longer than the loop is deep.
+/// All phases of a run that is longer than the depth of the loop.
 struct Phases {
   LoopShape shape;
   std::vector<Graph> prologue;  ///< kernel iterations 0 .. depth-1

@@ -1,5 +1,5 @@
 #pragma once
-// What a loop runs, to be read.
+// The phases of a loop as text.
 
 #include <string>
 

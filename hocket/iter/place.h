@@ -7,9 +7,10 @@
 
 namespace hocket {
 
-/// Moves `block` before `place`, in the order given. What it reads comes along where it stands
-/// further back; where that is `place` itself, the rest of the block goes behind it. Nobody outside
-/// the block reads it before `place`. O(nodes moved and their operands).
+/// Moves `block` before `place`, in the order given. Nodes that it reads and that stand after
+/// `place` are moved, too; if `place` itself is one of them, the rest of the block goes after it.
+/// No node outside of the block that stands before `place` may read the block. O(nodes moved and
+/// their operands).
 void place_block(Graph& g, std::span<const NodeId> block, NodeId place);
 
 }  // namespace hocket

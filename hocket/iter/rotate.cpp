@@ -15,15 +15,15 @@
 namespace hocket {
 namespace {
 
-/// How a reader gets at a value: `distance` kernel iterations later, or *ahead*: before the kernel
-/// iteration has brought the state up to date, so that its next value is read instead.
+/// How a reader gets a value: `distance` kernel iterations later, or *ahead*: the reader runs one
+/// iteration ahead of the update of a state, and reads its next value instead.
 struct Reading {
   Value value;
   int distance = 0;
   bool ahead = false;
 };
 
-/// What will be edited, found and checked before anything is.
+/// All edits, found and checked before the first is made.
 struct Edits {
   struct Operand {
     NodeId node;
@@ -34,24 +34,25 @@ struct Edits {
     Value state;
     Reading reading;
     int delay;
-    bool behind;  // right behind what it reads, as a part of the block
+    bool behind;  // right after what it reads, as a part of the block
   };
   struct NewOutput {
     std::size_t index;
     Reading reading;
-    int late;  // not 0: an update that comes late; an `after` tells it from the state it updates
+    int late;  // not 0: an update that lags; an `after` distinguishes it from the state it updates
   };
   std::vector<NodeId> block;
   std::vector<Operand> operands;
   std::vector<Next> nexts;
   std::vector<NewOutput> outputs;
-  NodeId first_reader;  // outside the block, of what the block makes
+  NodeId first_reader;  // outside the block, of a result of the block
 };
 
 /// How many readers forwarded state loses, by value.
 using Lost = std::unordered_map<Value, std::size_t>;
 
-/// Forwarded state that nobody reads without those readers, nor other such state hands on.
+/// Forwarded state that has no readers once these are lost, and that no other forwarded state with
+/// readers needs.
 std::vector<Value> unread(const Graph& g, Lost lost) {
   std::vector<Value> found;
   auto check = [&](Value v) {
@@ -103,8 +104,8 @@ class EditFinder {
  private:
   bool moved(NodeId n) const { return moved_[n.index] != 0; }
 
-  /// How much later a value will belong to its iteration. A state is as late as its next value; one
-  /// that takes over an input is not moved along (see find_nexts).
+  /// By how much the lag of a value will grow. A state lags as much as its next value; one whose
+  /// next value is an input keeps its lag (see find_nexts).
   int shift(Value v) const {
     v = lags_.base(v);
     if (lags_.timeless(v)) return 0;
@@ -114,8 +115,7 @@ class EditFinder {
 
   int new_lag(Value v) const { return lags_.lag(v) + shift(v); }
 
-  /// What a reader with this delay reads for a value of its own iteration; nothing when there is no
-  /// way.
+  /// How a reader with this delay gets a value of its own iteration; nothing when it cannot.
   std::optional<Reading> reading(Value v, int delay) const {
     int gap = delay - new_lag(v);
     if (gap >= 0) return Reading{v, gap, false};
@@ -145,7 +145,8 @@ class EditFinder {
       if (lags_.timeless(v)) continue;
       Value meant = lags_.meaning(n, v);
       if (lags_.timeless(meant)) {
-        // Through a carry, whose lag would no longer fit: the value itself fits every delay.
+        // It was read through a carry, whose lag would no longer fit. The value itself can be read
+        // with any delay.
         if (moved(n)) edits_.operands.push_back({n, i, {meant, 0, false}});
         continue;
       }
@@ -186,9 +187,9 @@ class EditFinder {
     }
   }
 
-  /// A reader that runs ahead of an update must know whose first value it wants: where states share
-  /// a next value, all but one get their own. A state that takes over another input as it is gets a
-  /// node that can be as late as it was.
+  /// A reader that runs ahead of an update must know which state the next value stands in for:
+  /// where several states share a next value, all but one get one of their own. A state whose next
+  /// value is another input gets an `after` node that keeps its lag.
   void find_nexts() {
     std::unordered_set<Value> owned;
     for (const Input& in : g_.inputs()) {
@@ -215,7 +216,8 @@ class EditFinder {
            g_.describe(place), g_.describe(reader));
   }
 
-  /// The slots of all forwarded state there will be must repeat soon enough: see Lags::turns.
+  /// After the edits, the slots of all forwarded state must still repeat within max_turns
+  /// iterations: see Lags::turns.
   void check_turns() const {
     Lost lost;
     auto lose = [&](Value v) {
@@ -301,7 +303,7 @@ class Editor {
     return r.distance == 0 ? r.value : forwarded(r.value, r.distance);
   }
 
-  /// Each value is forwarded once over each distance, however many read it.
+  /// Each value is forwarded once for each distance, for all readers.
   Value forwarded(Value v, int distance) {
     auto [it, fresh] = forwarded_.emplace(key(v, distance), Value{});
     if (!fresh) return it->second;
@@ -324,7 +326,7 @@ class Editor {
     return same;
   }
 
-  /// Those behind an update first: readers that run ahead of it look for the next value.
+  /// First those right after an update: readers that run ahead of it look up the next value.
   void set_nexts(std::span<const Edits::Next> nexts) {
     for (bool behind : {true, false})
       for (const Edits::Next& n : nexts) {

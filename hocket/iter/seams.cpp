@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::set<std::string, std::less<>>;
 
-/// What is under way between two phases, by name.
+/// Forwarded values between two phases, by name.
 class Table {
  public:
   explicit Table(const Names& read_by_any) : read_by_any_(read_by_any) {}
@@ -66,7 +66,7 @@ void check_runs(const Graph& body, LoopShape shape) {
   }
 }
 
-/// Ranks with different graphs meet in the same kernel iteration or never.
+/// Ranks with different graphs must start a collective in the same kernel iteration.
 void check_matching(const Program& program) {
   const CollectiveMatching matching(program);
   std::vector<const CallSite*> first(matching.count);
@@ -84,7 +84,7 @@ void check_matching(const Program& program) {
   }
 }
 
-/// What a check of a rotated program throws.
+/// The violation for the error that a check of a rotated program throws.
 template <class Check>
 std::optional<ProgramViolation> violation_of(const Program& program, Check check) {
   if (std::ranges::none_of(program.graphs, is_rotated)) return std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
-// Whether what one phase hands on is what later ones take. Looks at the phases alone, and trusts
-// nothing that made them.
+// Checks that what later phases read is what earlier phases wrote. Looks only at the phases,
+// independently of how they were derived.
 
 #include <map>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-/// What a phase takes from those before it and hands to those after it.
+/// What a phase reads from earlier phases and hands to later ones.
 struct Seam {
   struct Slot {
     std::string name;
@@ -22,7 +22,7 @@ struct Seam {
     std::optional<Type> written = {};
   };
   std::vector<Slot> forwarded;
-  std::map<std::string, Type> state;  ///< what lasts, by name
+  std::map<std::string, Type> state;  ///< with an initial value, by name
 };
 Seam seam_of(const Graph& phase);
 
@@ -38,17 +38,17 @@ struct RunPhase {
 /// each phase.
 void check_run(std::span<const RunPhase> run);
 
-/// The same for every run of this body: shorter than the loop is deep, and with an end at every
-/// turn. Throws Error as well when a channel has different delays in different graphs, so that
-/// ranks would not meet. O(graph) for each different phase.
+/// The same for every run of this body: shorter than its depth, and with an end at every turn.
+/// Throws Error as well when a channel has different delays in different graphs, so that ranks
+/// would not start a collective together. O(graph) for each different phase.
 void check_seams(const Graph& body);
 void check_seams(const Program& program);
 
-/// What is wrong with the delays of a program in which something is delayed, and where: the rules
-/// about lags alone, which phases are derived from. O(graph).
+/// The first violation of the rules about lags, which phases are derived from, in a program with
+/// delays or forwarded state. O(graph).
 std::optional<ProgramViolation> find_lag_violation(const Program& program);
 
-/// The same, and what check_seams says of its phases; for parse().
+/// The same, and those that check_seams finds; for parse().
 std::optional<ProgramViolation> find_loop_violation(const Program& program);
 
 }  // namespace hocket
