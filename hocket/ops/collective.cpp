@@ -1,4 +1,4 @@
-// What ranks say to each other. Every result is in flight until `wait`.
+// Communication between ranks. Every result is in flight until `wait`.
 
 #include <array>
 #include <cstring>
@@ -75,7 +75,7 @@ std::vector<Type> infer_reduce_scatter(const InferCall& c) {
   return types;
 }
 
-/// A member of the group by its index in it.
+/// Error unless the attribute is the index of a member of the group.
 void require_member(const InferCall& c, std::string_view attribute) {
   std::int64_t size = group_size(c), index = c.attr<std::int64_t>(attribute);
   if (index < 0 || index >= size)
@@ -94,8 +94,8 @@ std::vector<Type> infer_broadcast_from(const InferCall& c) {
   return types;
 }
 
-/// The rows that splits add up to, one number for each rank of the group; without splits, equal
-/// shares of all rows.
+/// The sum of the splits, of which there is one for each rank of the group; without splits, all
+/// rows, in equal shares.
 std::int64_t rows_of(const InferCall& c, std::string_view attribute, std::int64_t rows) {
   std::int64_t size = group_size(c), total = 0;
   const Ints& splits = c.attr<Ints>(attribute);
@@ -162,8 +162,7 @@ Sum combine(std::string_view reduce, Sum a, Sum b) {
   return element_sum(a, b);
 }
 
-/// Member after member in the order of their set, in the accumulate dtype,
-/// rounded once.
+/// Reduces in the order of the members of the set, in the accumulate dtype, and rounds once.
 Tensor reduce_in_order(const ExchangeCall& c, std::size_t operand) {
   const auto& reduce = c.attr<std::string>("reduce");
   Tensor out(c.inputs[0][operand].type());
@@ -215,7 +214,7 @@ void exchange_reduce_scatter(ExchangeCall& c) {
   }
 }
 
-/// Others than the root keep what they brought.
+/// Ranks other than the root keep their own operands.
 void exchange_reduce(ExchangeCall& c) {
   auto root = static_cast<std::size_t>(c.attr<std::int64_t>("root"));
   for (std::size_t i = 0; i < c.inputs[0].size(); ++i)
@@ -255,7 +254,7 @@ void exchange_all_to_all(ExchangeCall& c) {
     }
 }
 
-/// The sender gets its own value back, which tells it that the bytes are free.
+/// The sender gets its own value back once its bytes may be reused.
 void exchange_pair(ExchangeCall& c) {
   std::size_t sender = c.inputs[0].empty() ? 1 : 0;
   for (auto& results : c.results) results = c.inputs[sender];

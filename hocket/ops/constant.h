@@ -1,5 +1,5 @@
 #pragma once
-// Between constants in a graph and tensors.
+// Conversion between constants in a graph and tensors.
 
 #include <optional>
 
@@ -8,8 +8,8 @@
 
 namespace hocket::ops {
 
-/// A constant written in the text has at most this many elements; larger ones
-/// live in the program's table.
+/// A constant written in the text has at most this many elements; larger ones are in the program's
+/// table.
 inline constexpr std::int64_t max_written_elements = 16;
 
 /// The value of a written `constant`, or of a `full` with at most 16 elements;

@@ -14,7 +14,7 @@ using Triple = std::array<std::int64_t, 3>;
 
 /// One geometry for a convolution and its gradients. `wide` is the side that the window slides
 /// over, `deep` the side with one element per position of the window; a transposed convolution
-/// swaps what is given and what is wanted. Missing spatial dimensions have size 1.
+/// swaps operand and result. Missing spatial dimensions have size 1.
 struct Geometry {
   std::int64_t batch = 0, groups = 1;
   std::int64_t wide_channels = 0, deep_channels = 0;  // in a group
@@ -40,7 +40,7 @@ void require_list(const InferCall& c, std::string_view name, std::size_t spatial
          lowest);
 }
 
-/// Checks what all three share and returns the number of spatial dimensions.
+/// The checks common to convolution and both gradients; returns the number of spatial dimensions.
 std::size_t require_window(const InferCall& c, const Type& image, const Type& weight) {
   if (image.dtype != weight.dtype || !is_float(image.dtype))
     fail("{}: operands are {} and {}, wanted floats of one dtype", c.op.name, to_text(image),
@@ -56,7 +56,8 @@ std::size_t require_window(const InferCall& c, const Type& image, const Type& we
   require_list(c, "dilation", rank - 2, 1);
   auto groups = c.attr<std::int64_t>("groups");
   if (groups < 1 || groups > (1 << 20)) fail("{}: {} groups", c.op.name, groups);
-  // A tensor without elements may have a dimension of any size; what is computed from it must fit.
+  // A tensor without elements may have a dimension of any size; sizes computed from it must not
+  // overflow.
   for (const Type* t : {&image, &weight})
     for (std::int64_t size : t->shape)
       if (size > std::int64_t{1} << 40) fail("{}: {} is too large", c.op.name, to_text(*t));
@@ -192,7 +193,7 @@ void for_each_product(const Geometry& g, F f) {
 
 enum class Wanted : std::uint8_t { wide, deep, weight };
 
-/// Two of the three are given; sums of products go into the third.
+/// Two of the three tensors are given; sums of products go into the third.
 void accumulate(KernelCall& c, const Geometry& g, Wanted wanted, const Tensor& first,
                 const Tensor& second) {
   Tensor& out = c.out();

@@ -1,4 +1,4 @@
-// Elementwise ops: each is its body.
+// Elementwise ops: each is defined by its body.
 
 #include "hocket/base/error.h"
 #include "hocket/ops/infer.h"

@@ -1,6 +1,5 @@
-// Runs traced bodies over blocks of elements: one short loop per step and
-// block, so that the cost of looking at a step is shared by a few hundred
-// elements.
+// Runs traced bodies over blocks of elements: one short loop per step and block, so that the
+// dispatch of a step is paid once for a few hundred elements.
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +14,8 @@ namespace {
 
 constexpr std::int64_t block = 512;
 
-/// A block of values: its own, or, where memory already holds them in the compute dtype, those in
-/// memory.
+/// A block of values: a buffer of its own or, where a tensor already holds them in the compute
+/// dtype, a pointer into that tensor.
 struct alignas(64) Register {
   std::byte own[block * 8];
   std::byte* at = own;
@@ -59,7 +58,7 @@ class BlockRunner {
     std::int64_t total = out.type().elements();
     visit(out.type().dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      // A result that is not itself an operand is computed where it belongs.
+      // A result that is not itself an operand is computed directly in the output tensor.
       bool in_place = computes_as_stored<T> && program_.steps.back().code > ScalarCode::constant;
       for (std::int64_t at = 0; at < total; at += block) {
         std::int64_t n = std::min(block, total - at);
@@ -73,8 +72,8 @@ class BlockRunner {
   }
 
  private:
-  /// An operand that nobody else can see gives its bytes to the result: every element is read
-  /// before the one in its place is written, and fresh memory costs more than the arithmetic.
+  /// The result reuses the bytes of an operand that is not shared: every element is read before the
+  /// one in its place is written, and new memory costs more than the arithmetic.
   Tensor& result() {
     for (const Tensor& t : call_.inputs)
       if (t.type() == call_.types[0] && t.unique()) return call_.results[0] = t;
@@ -88,7 +87,7 @@ class BlockRunner {
       case ScalarCode::argument:
         return argument(out, call_.inputs[s.inputs[0]], at, n);
       case ScalarCode::constant:
-        if (at > 0) return;  // filled whole by the first block
+        if (at > 0) return;  // the first block has filled the register
         return visit_register(s.dtype, [&](auto tag) {
           using T = typename decltype(tag)::type;
           T value = std::is_floating_point_v<T> ? convert<T>(s.real) : convert<T>(s.integer);
@@ -169,7 +168,7 @@ class BlockRunner {
   static void compute_float(ScalarCode code, Register& out, Register& a, Register& b,
                             std::int64_t n) {
     switch (code) {
-      // A float changes its sign bit; zero minus x would lose the sign of zero.
+      // For a float this flips the sign bit; 0 - x would lose the sign of zero.
       case ScalarCode::neg:
         return map1<T>(out, a, n, [](T x) { return -x; });
       case ScalarCode::abs:
@@ -257,7 +256,7 @@ class BlockRunner {
       if (everywhere) {
         std::fill_n(to, block, load(in.as<T>()[0]));
       } else if constexpr (computes_as_stored<T>) {
-        // Nobody writes to an operand's register.
+        // The register of an operand is never written to.
         out.at = reinterpret_cast<std::byte*>(const_cast<T*>(in.as<T>() + at));
       } else {
         const T* from = in.as<T>() + at;

@@ -7,7 +7,7 @@
 namespace hocket {
 namespace {
 
-/// Builds the expansion by itself and runs it, node by node.
+/// Builds the expansion in a graph of its own and runs it node by node.
 void run_expansion(const Graph& graph, KernelCall& c, const RunInstead& instead) {
   Graph body("expansion", graph.shared_world());
   std::vector<Value> operands;
@@ -38,7 +38,7 @@ std::vector<Tensor> evaluate(const Graph& graph, NodeId n, std::span<const Tenso
   std::vector<Type> types;
   for (Value v : graph.results(n)) types.push_back(graph.type(v));
   std::vector<Tensor> results(types.size());
-  // Nothing comes out: whatever an operand's other dimensions are, there is nothing to walk along.
+  // All results are empty: no kernel must walk over operands, whose other dimensions may be huge.
   if (std::ranges::all_of(types, [](const Type& t) { return t.elements() == 0; })) {
     for (std::size_t i = 0; i < types.size(); ++i) results[i] = Tensor(types[i]);
     return results;

@@ -55,7 +55,8 @@ Value narrowed(ExpandCall& c, Value v, std::size_t result) {
   return cast_to(c, v, c.types[result].dtype);
 }
 
-/// Both broadcast to the common shape: of two dimensions the one that is not 1, which may be 0.
+/// Applies op to both, broadcast to the common shape: of two dimensions the one that is not 1,
+/// which may be 0.
 Value both(ExpandCall& c, const Op& op, Value a, Value b) {
   bool first = c.type(a).shape.size() >= c.type(b).shape.size();
   Shape shape = c.type(first ? a : b).shape, other = c.type(first ? b : a).shape;

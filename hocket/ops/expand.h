@@ -1,5 +1,5 @@
 #pragma once
-// Composites: ops that are what their expansion into smaller ops is.
+// Composites: ops that are defined by their expansion into smaller ops.
 
 #include <span>
 #include <vector>
@@ -27,20 +27,20 @@ struct ExpandCall {
   const Type& type(Value v) const { return at.graph->type(v); }
 };
 
-/// Builds the expansion of a composite node behind nothing but its operands, at `at`; returns what
-/// stands for its results. The node itself stays.
+/// Builds the expansion of a composite node at `at`, from its operands; returns the values that
+/// stand for its results. The node itself stays.
 std::vector<Value> expand(const Graph& graph, NodeId node, At at);
 
 namespace expansion {
 
-// The vocabulary of expansions: elementwise ops that broadcast their operands to one shape, numbers
+// Helpers for expansions: elementwise ops that broadcast their operands to one shape, and numbers
 // as constants.
 Value scalar(ExpandCall& c, DType dtype, double value);
 Value spread(ExpandCall& c, Value v, const Shape& shape);
 Value cast_to(ExpandCall& c, Value v, DType dtype);
-/// In the dtype that sums are kept in.
+/// Cast to the accumulate dtype.
 Value widened(ExpandCall& c, Value v);
-/// A copy of the wide value in the dtype of a result.
+/// Cast to the dtype of a result.
 Value narrowed(ExpandCall& c, Value v, std::size_t result);
 Value both(ExpandCall& c, const Op& op, Value a, Value b);
 Value both(ExpandCall& c, const Op& op, Value a, double b);

@@ -34,7 +34,7 @@ std::int64_t checked(const KernelCall& c, std::int64_t index, std::int64_t size)
 
 // ---- along one dimension
 
-/// Gather and scatter: all dimensions but one of the index lie within those of x.
+/// For gather and scatter: all dimensions of the index but one are at most those of x.
 void require_inside(const InferCall& c, const Type& x, const Type& index) {
   require_index(c, index);
   auto dim = c.attr<std::int64_t>("dim");
@@ -124,8 +124,8 @@ void run_scatter(KernelCall& c) {
 
 // ---- several index tensors at once
 
-/// Where the broadcast shape of the indices stands in the result: in the place of the indexed
-/// dimensions when these are neighbours, in front otherwise.
+/// The broadcast shape of the indices takes the place of the indexed dimensions in the result when
+/// these are adjacent; otherwise it comes first.
 struct Selection {
   Shape common;  // of the index tensors, broadcast together
   Shape result;
@@ -312,7 +312,7 @@ std::vector<Type> infer_topk(const InferCall& c) {
   return {y, {DType::i64, false, y.shape}};
 }
 
-/// Stable, so that equals keep their order; a NaN counts as the largest.
+/// Stable: equal elements keep their order. A NaN counts as the largest.
 void run_order(KernelCall& c, bool descending) {
   const Tensor& x = c.inputs[0];
   Tensor &values = c.out(0), &indices = c.out(1);
@@ -344,7 +344,7 @@ void run_order(KernelCall& c, bool descending) {
   });
 }
 
-/// Comparisons of a sort.
+/// The number of comparisons of a sort.
 double sort_flops(const InferCall& c) {
   const Type& x = *c.inputs[0];
   auto size = static_cast<double>(x.shape[static_cast<std::size_t>(c.attr<std::int64_t>("dim"))]);

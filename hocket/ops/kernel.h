@@ -1,6 +1,5 @@
 #pragma once
-// How an op is run plainly: what a reference kernel gets, and the one function
-// that runs any op.
+// The reference execution of ops: what a kernel gets, and the function that runs any op.
 
 #include <functional>
 #include <span>
@@ -44,20 +43,19 @@ struct ExchangeCall {
   }
 };
 
-/// A way to run a node instead of the plain one: fills the results and returns
-/// true, or leaves the call alone and returns false.
+/// Runs a node instead of the reference kernel: fills the results and returns true, or does nothing
+/// and returns false.
 using RunInstead = std::function<bool(KernelCall&)>;
 
-/// Runs a node that is neither a collective, a wait nor a call, on operand
-/// values given. The bits of the results depend on nothing but op, attributes,
-/// types and operand bits (and the rank, for an op that says so). `instead` is
-/// offered the node and, where it is a composite left alone, the nodes of its
-/// expansion.
+/// Runs a node that is neither a collective, a wait nor a call, on the given operand values. The
+/// bits of the results depend only on op, attributes, types and operand bits (and the rank, for ops
+/// with `depends_on_rank`). `instead` is tried on the node and, where it declines a composite, on
+/// the nodes of its expansion.
 std::vector<Tensor> evaluate(const Graph& graph, NodeId node, std::span<const Tensor> inputs,
                              int rank = 0, const RunInstead& instead = nullptr);
 
-/// Runs an elementwise op by its body, in the bytes of an operand that nobody else holds where
-/// there is one.
+/// Runs an elementwise op by its body. The result reuses the bytes of an operand that is not
+/// shared, if there is one.
 void run_elementwise(KernelCall& call);
 
 }  // namespace hocket

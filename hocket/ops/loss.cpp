@@ -35,7 +35,7 @@ std::vector<Type> infer_cross_entropy(const InferCall& c) {
   return {loss_type(c, *c.inputs[0])};
 }
 
-/// Which rows count, and their number.
+/// Marks the rows that count: those whose class is not `ignore`.
 Value counted(ExpandCall& c, Value target) {
   return both(c, ne, target, static_cast<double>(c.attr<std::int64_t>("ignore")));
 }
@@ -126,8 +126,8 @@ double scale_of(ExpandCall& c, Value q) {
   return scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(c.type(q).shape[3]));
 }
 
-/// q k^T scaled and masked, in the accumulate dtype. A bool mask says what may be seen; another is
-/// added.
+/// q k^T scaled and masked, in the accumulate dtype. A bool mask is true where attention is
+/// allowed; a mask of another dtype is added.
 Value scores(ExpandCall& c, Value q, Value k, std::size_t mask_slot) {
   Value s = both(c, mul, matmul(c.at, {q, k}, {{"transpose_b", true}}), scale_of(c, q));
   const Shape shape = c.type(s).shape;

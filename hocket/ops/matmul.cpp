@@ -37,8 +37,8 @@ std::vector<Type> infer_matmul(const InferCall& c) {
   return {y};
 }
 
-/// Panels of columns small enough to stay in the nearest cache; every element
-/// still sums its products in the order of k.
+/// Works on panels of columns that fit in the first-level cache; every element still sums its
+/// products in the order of k.
 template <class T>
 void multiply(const T* a, const T* b, T* y, const ProductSizes& s, bool ta, bool tb) {
   using Sum = Accumulate<T>;

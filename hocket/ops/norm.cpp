@@ -27,7 +27,7 @@ std::vector<Type> infer_softmax(const InferCall& c) {
 
 bool is_empty(ExpandCall& c) { return c.types[0].elements() == 0; }
 
-/// x less its largest along the dimension.
+/// x minus its maximum along the dimension.
 Value shifted(ExpandCall& c, Value x, const Ints& dim) {
   return both(c, sub, x, reduced(c, max, x, dim, true));
 }
@@ -80,7 +80,7 @@ Shape kept_stats(const Shape& x, std::size_t over) {
   return s;
 }
 
-/// Weight and bias are optional: their types, where they are given.
+/// Weight and bias are optional; checks the types of those given.
 void require_weights(const InferCall& c, std::size_t first, std::size_t slots, const Type& wanted) {
   std::size_t at = 0;
   auto sizes = c.attributes.list_sizes();
@@ -238,7 +238,7 @@ Ints other_axes(const Shape& x) {
   return dims;
 }
 
-/// A value per channel, in the shape [1, channels, 1, ...].
+/// One value per channel, in the shape [1, channels, 1, ...].
 Value by_channel(ExpandCall& c, Value v, const Shape& x) {
   Shape shape(x.size(), 1);
   shape[1] = x[1];

@@ -1,6 +1,6 @@
 #pragma once
-// Every op, by name: the one list of ops. `ops::mul(graph, a, b)` builds a node;
-// `graph[n].op == &ops::wait` asks for one.
+// All ops by name: the only list of them. `ops::mul(graph, a, b)` builds a node; `graph[n].op ==
+// &ops::wait` tests for one.
 
 #include <span>
 

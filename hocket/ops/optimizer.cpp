@@ -1,5 +1,5 @@
-// Optimizers on any number of tensors at once: composites, element by element the same on every
-// tensor.
+// Optimizers on any number of tensors at once: composites that do the same elementwise computation
+// on every tensor.
 
 #include "hocket/base/error.h"
 #include "hocket/ops/expand.h"
@@ -11,7 +11,7 @@ namespace {
 using namespace expansion;
 using Values = std::vector<Value>;
 
-/// Where each slot of operands starts among them.
+/// The index of the first operand of each slot.
 std::vector<std::size_t> slot_starts(const InferCall& c) {
   std::vector<std::size_t> starts{0};
   for (std::uint32_t size : c.attributes.list_sizes()) starts.push_back(starts.back() + size);
@@ -60,7 +60,8 @@ std::vector<Type> results_like(const InferCall& c, std::initializer_list<std::si
   return types;
 }
 
-/// What both optimizers do to a gradient first, in the dtype that the parameter computes in.
+/// The preparation of a gradient that sgd and adam share, in the dtype that the parameter computes
+/// in.
 Value prepared(ExpandCall& c, std::size_t i, std::size_t scale_slot, Value p, bool decay) {
   DType wide = c.type(p).dtype;
   Value g = cast_to(c, c.slot(1)[i], wide);
@@ -124,7 +125,7 @@ std::vector<Type> infer_adam(const InferCall& c) {
   return results_like(c, {0, 2, 3, 4});
 }
 
-/// 1 - beta^step, in f64: near one it would lose its digits.
+/// 1 - beta^step, in f64 because of cancellation where beta^step is near 1.
 Value correction(ExpandCall& c, Value step, double beta) {
   Value power = pow(c.at, scalar(c, DType::f64, beta), cast_to(c, step, DType::f64));
   return sub(c.at, scalar(c, DType::f64, 1), power);

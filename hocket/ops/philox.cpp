@@ -29,7 +29,7 @@ double unit_uniform(const PhiloxBlock& block, int bits) {
 
 namespace {
 
-// Only + - * / and exponents: what every machine rounds alike.
+// These functions use only + - * / and exponents, which every machine rounds alike.
 
 /// log of x in (0, 1].
 double plain_log(double x) {
@@ -46,7 +46,7 @@ double plain_log(double x) {
 
 /// cos(2 pi u) for u in [0, 1).
 double plain_cosine(double u) {
-  // cos falls on [0, 1/2] and mirrors; a quarter of that is enough for a short series.
+  // By symmetry t in [0, 1/4] is enough, where a short series converges.
   double t = u > 0.5 ? 1 - u : u;  // cos(2 pi t), t in [0, 1/2]
   bool negative = t > 0.25;
   if (negative) t = 0.5 - t;  // t in [0, 1/4]

@@ -17,8 +17,8 @@ PhiloxBlock random_block(std::int64_t seed, std::int64_t offset, std::uint64_t i
 /// In [0, 1), with that many bits.
 double unit_uniform(const PhiloxBlock& block, int bits);
 
-/// Normally distributed, by the method of Box and Muller with series of our own: the same bits
-/// everywhere.
+/// Normally distributed, by the Box-Muller method. Log and cosine are computed here, so the bits
+/// are the same on every machine.
 double unit_normal(const PhiloxBlock& block);
 
 }  // namespace hocket

@@ -36,7 +36,7 @@ std::array<Side, 3> sides(const Call& c, const Shape& x, bool dilated) {
     std::int64_t room = s.in + 2 * s.padding - s.dilation * (s.kernel - 1) - 1;
     bool up = c.template attr<bool>("ceil");
     s.out = room < 0 ? 0 : (room + (up ? s.stride - 1 : 0)) / s.stride + 1;
-    // Rounded up, the last window must still start inside x or its left padding.
+    // When rounding up, the last window must still start inside x or its left padding.
     if (up && (s.out - 1) * s.stride >= s.in + s.padding) --s.out;
   }
   return all;
@@ -154,7 +154,7 @@ void run_max_pool(KernelCall& c) {
       for_each_window(s, [&](std::int64_t index, const std::int64_t*, auto elements) {
         std::int64_t best = -1;
         elements([&](std::int64_t at) {
-          // The first of equals; a NaN wins.
+          // The first of equal elements; a NaN counts as the largest.
           if (best < 0 || load(from[at]) > load(from[best]) || load(from[at]) != load(from[at]))
             best = at;
         });
@@ -186,12 +186,12 @@ void run_max_pool_grad(KernelCall& c) {
   });
 }
 
-/// By how much a window's sum is divided.
+/// The divisor of the sum of a window.
 double divisor(const KernelCall& c, const std::array<Side, 3>& s, const std::int64_t* starts,
                std::int64_t inside) {
   if (auto fixed = c.attr<std::int64_t>("divisor"); fixed != 0) return static_cast<double>(fixed);
   if (!c.attr<bool>("count_padding")) return static_cast<double>(inside);
-  double all = 1;  // padding counts, but not what rounding up added beyond it
+  double all = 1;  // padding counts, but not the elements beyond it that rounding up added
   for (std::size_t i = 0; i < 3; ++i)
     all *=
         static_cast<double>(std::min(starts[i] + s[i].kernel, s[i].in + s[i].padding) - starts[i]);

@@ -1,5 +1,5 @@
-// Random numbers. The key (seed, offset) is an operand: no hidden generator, and element i of a
-// draw depends on seed, offset and i alone.
+// Random numbers. The key (seed, offset) is an operand, so there is no hidden generator, and
+// element i of a draw depends only on seed, offset and i.
 
 #include "hocket/base/element.h"
 #include "hocket/base/error.h"
@@ -45,7 +45,7 @@ std::vector<Type> infer_dropout(const InferCall& c) {
   return {x, {DType::boolean, false, x.shape}};
 }
 
-/// As many bits as the dtype can hold between 1/2 and 1, so that rounding never reaches 1.
+/// The precision of the dtype between 1/2 and 1, so that rounding never gives 1.
 int uniform_bits(DType dtype) {
   return dtype == DType::f64 ? 53 : dtype == DType::f32 ? 24 : dtype == DType::f16 ? 11 : 8;
 }
@@ -65,7 +65,7 @@ void run_uniform(KernelCall& c) {
     using T = typename decltype(tag)::type;
     draw(c, c.inputs[0], [&](std::int64_t i, const PhiloxBlock& b) {
       T drawn = store<T>(low + (high - low) * unit_uniform(b, bits));
-      // Rounding to T may reach high, which no draw is.
+      // Rounding to T may give `high`, which is excluded.
       if (low < high && static_cast<double>(load(drawn)) >= high) drawn = store<T>(low);
       out.as<T>()[i] = drawn;
     });
@@ -101,13 +101,13 @@ void run_dropout(KernelCall& c) {
       bool keep = unit_uniform(b, 53) >= p;
       mask.as<std::uint8_t>()[i] = keep ? 1 : 0;
       auto element = load(x.as<T>()[i]);
-      // Not a product with zero, which would make a NaN of an infinity.
+      // Not a product with zero, which would turn an infinity into NaN.
       y.as<T>()[i] = store<T>(keep ? element * static_cast<decltype(element)>(gain) : 0);
     });
   });
 }
 
-/// Ten rounds of two products for each element, and as much again to make a number of the bits.
+/// For each element, ten rounds of two products, and as much again to turn the bits into a number.
 double draw_flops(const InferCall& c) {
   return 40.0 * static_cast<double>(c.written[0].elements());
 }

@@ -1,4 +1,5 @@
-// Reductions over dimensions, and running ones. Every one has an order that its shape fixes.
+// Reductions over dimensions, and cumulative ones. The order of the operations depends only on the
+// shape.
 
 #include <algorithm>
 
@@ -42,7 +43,7 @@ std::vector<Type> infer_mean(const InferCall& c) {
   return infer_reduction(c);
 }
 
-/// The largest of nothing does not exist.
+/// A maximum or minimum over no elements is an error.
 std::vector<Type> infer_extreme(const InferCall& c) {
   std::vector<Type> types = infer_reduction(c);
   for (std::int64_t d : c.attr<Ints>("dims"))
@@ -76,7 +77,8 @@ std::vector<Type> infer_running(const InferCall& c) {
   return {x};
 }
 
-/// For every element of the result, f(elements of x that it is made of, in row-major order).
+/// Calls f for every element of the result with the elements of x that are reduced to it, in
+/// row-major order.
 template <class F>
 void for_each_group(const Tensor& x, const Ints& dims, F f) {
   Shape strides = strides_of(x.type().shape), kept, kept_strides, gone, gone_strides;
@@ -90,8 +92,8 @@ void for_each_group(const Tensor& x, const Ints& dims, F f) {
   for_each_offset(kept, kept_strides, [&](std::int64_t base) { f(base, offsets); });
 }
 
-/// Halves down to runs of eight: the error of a sum grows with the logarithm of the length, and the
-/// order of the operations depends on the length alone.
+/// Pairwise reduction down to runs of eight: the error of a sum grows with the logarithm of the
+/// length, and the order of the operations depends only on the length.
 template <class Sum, class T, class Combine>
 Sum tree(const T* base, std::span<const std::int64_t> offsets, Sum empty, Combine combine) {
   if (offsets.size() <= 8) {
@@ -165,7 +167,7 @@ void run_logic(KernelCall& c, bool wanted) {
   });
 }
 
-/// The first of equals; the first NaN, where there is one.
+/// The index of the first of equal elements, or of the first NaN if there is one.
 template <class Better>
 void run_index_of(KernelCall& c, Better better) {
   const Tensor& x = c.inputs[0];

@@ -1,8 +1,7 @@
 #pragma once
-// The meaning of an elementwise op on one element, as a small program. A body
-// is an ordinary C++ function over `Scalar`; calling it once writes down the
-// program, which the interpreter runs over blocks of elements and code
-// generators emit.
+// The meaning of an elementwise op on one element, as a small program. A body is an ordinary C++
+// function over `Scalar`; calling it once traces the program, which `run_elementwise` runs over
+// blocks of elements.
 
 #include <cstdint>
 #include <span>
@@ -63,7 +62,7 @@ enum class ScalarCode : std::uint8_t {
   select,
 };
 
-/// One step: its value is register number `its position`.
+/// One step. Its value is in the register with the number of its position.
 struct ScalarStep {
   ScalarCode code;
   DType dtype;                   ///< of the value
@@ -95,7 +94,7 @@ Scalar operator-(Scalar a, Scalar b);
 Scalar operator*(Scalar a, Scalar b);
 Scalar operator/(Scalar a, Scalar b);
 Scalar operator-(Scalar a);
-/// A NaN on either side wins.
+/// NaN if either operand is NaN.
 Scalar max(Scalar a, Scalar b);
 Scalar min(Scalar a, Scalar b);
 Scalar abs(Scalar a);
@@ -122,14 +121,14 @@ Scalar trunc(Scalar a);
 Scalar fma(Scalar a, Scalar b, Scalar c);
 /// Towards minus infinity; an integer divided by zero is zero.
 Scalar floor_div(Scalar a, Scalar b);
-/// a - floor(a / b) * b: has the sign of b; of an integer divided by zero it is
-/// zero.
+/// a - floor(a / b) * b, which has the sign of b; for an integer divided by zero it is zero.
 Scalar remainder(Scalar a, Scalar b);
 Scalar operator&(Scalar a, Scalar b);
 Scalar operator|(Scalar a, Scalar b);
 Scalar operator^(Scalar a, Scalar b);
 Scalar operator~(Scalar a);
-/// Shifts by less than the width; by more, all bits are gone.
+/// A shift by the width or more, or by a negative number, gives 0; `>>` of a negative number gives
+/// -1.
 Scalar operator<<(Scalar a, Scalar b);
 Scalar operator>>(Scalar a, Scalar b);
 Scalar operator==(Scalar a, Scalar b);

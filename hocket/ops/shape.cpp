@@ -104,7 +104,7 @@ void run_slice(KernelCall& c) {
   std::int64_t first = 0;
   for (std::size_t i = 0; i < strides.size(); ++i) {
     first += starts[i] * strides[i];
-    // A step beyond the end is never taken, so that it may as well be the whole dimension.
+    // A step beyond the end is never taken, so the step is limited to the size of the dimension.
     if (!steps.empty()) strides[i] *= std::min(steps[i], c.inputs[0].type().shape[i]);
   }
   copy_strided(c.out(), c.inputs[0], strides, first);
@@ -127,7 +127,7 @@ std::vector<Type> infer_pad(const InferCall& c) {
   return {y};
 }
 
-/// The value everywhere, then the part of x that is left where it goes; negative padding cuts.
+/// Fills the result with the value, then copies the part of x that remains; negative padding cuts.
 void run_pad(KernelCall& c) {
   const Tensor& x = c.inputs[0];
   const Ints& low = c.attr<Ints>("low");

@@ -1,4 +1,4 @@
-// Ops that make values out of nothing but attributes and the rank.
+// Ops whose values depend only on attributes, the rank and its groups.
 
 #include <bit>
 #include <cmath>
@@ -222,8 +222,7 @@ std::optional<Tensor> constant_value(const Graph& graph, Value v) {
 
 namespace {
 
-/// The element as an attribute that reads back as exactly its bits; nothing
-/// when there is none.
+/// The element as an attribute that reads back as exactly these bits; nothing when there is none.
 template <class T>
 std::optional<Attribute> exact_attribute(T element) {
   auto number = load(element);
@@ -232,7 +231,7 @@ std::optional<Attribute> exact_attribute(T element) {
   Attribute value;
   if constexpr (std::is_floating_point_v<Number>) {
     value = static_cast<double>(number);
-    // What the text would say: of a NaN only the sign.
+    // The value that the text can express: of a NaN only the sign.
     double read = std::isnan(number)
                       ? std::copysign(std::numeric_limits<double>::quiet_NaN(), number)
                       : static_cast<double>(number);

@@ -1,5 +1,5 @@
 #pragma once
-// Walking a tensor in an order other than its own.
+// Iteration over a tensor with arbitrary strides.
 
 #include "hocket/ir/tensor.h"
 #include "hocket/ir/type.h"

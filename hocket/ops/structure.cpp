@@ -1,4 +1,4 @@
-// Ops about order and nesting.
+// Ops for ordering and nesting.
 
 #include "hocket/base/error.h"
 #include "hocket/ops/kernel.h"

@@ -1,23 +1,23 @@
 #pragma once
-// How much work a node is: what cost models start from.
+// The work of a node, as input to cost models.
 
 #include "hocket/ir/graph.h"
 
 namespace hocket {
 
-/// Arithmetic operations of one run of the node on one rank. A composite does what its expansion
-/// does; moving elements is no arithmetic.
+/// Arithmetic operations of one run of the node on one rank. Those of a composite are those of its
+/// expansion; moving elements does not count.
 double flops(const Graph& graph, NodeId node);
 
-/// Bytes that the node reads and writes in memory when it runs by itself; none when it only
-/// renames.
+/// Bytes that the node reads and writes in memory when it is not fused with others; none for a
+/// view.
 double bytes_moved(const Graph& graph, NodeId node);
 
 /// Bytes that a collective moves through the link of each rank.
 double link_bytes(const Graph& graph, NodeId collective);
 
-/// Bytes of all operands, of all results, and of two counts together; the largest number where that
-/// is not enough.
+/// Bytes of all operands, of all results, and the sum of two counts; they saturate at the largest
+/// number.
 std::int64_t operand_bytes(const Graph& g, NodeId n);
 std::int64_t result_bytes(const Graph& g, NodeId n);
 std::int64_t sum_of_bytes(std::int64_t a, std::int64_t b);
