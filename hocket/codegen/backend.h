@@ -1,5 +1,5 @@
 #pragma once
-// A faster way to run nodes than the plain kernels, which stay the measure of what is right.
+// A faster way to run nodes than the reference kernels, which define the correct results.
 
 #include <string>
 #include <string_view>
@@ -8,9 +8,9 @@
 
 namespace hocket {
 
-/// An object serves one thread at a time and keeps what it compiled for the next call; ranks that
-/// are threads have one each, and those may run at once. Results are bits that depend on op,
-/// attributes, types, operand bits and `numerics()` alone.
+/// An object serves one thread at a time and caches what it has compiled. Ranks that are threads
+/// have one object each, and these may run at once. The bits of the results depend only on op,
+/// attributes, types, operand bits and `numerics()`.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -18,11 +18,11 @@ class Backend {
   Backend& operator=(const Backend&) = delete;
 
   virtual std::string_view name() const = 0;
-  /// What else decides the bits: versions, instruction set, threads. One line for the plan.
+  /// What else the bits depend on: versions, instruction set, threads. One line.
   virtual std::string numerics() const = 0;
-  /// Fills the results and returns true, or returns false and leaves the call to the plain kernel
-  /// or, for a composite, to its expansion, whose nodes are offered in turn. The answer depends on
-  /// op, attributes and types alone. Operands are only read.
+  /// Fills the results and returns true, or returns false and leaves the call to the reference
+  /// kernel or, for a composite, to its expansion, for whose nodes this is called in turn. Whether
+  /// it returns true depends only on op, attributes and types. Operands are only read.
   virtual bool run(KernelCall& call) = 0;
 
  protected:

@@ -1,4 +1,4 @@
-// Convolution and its gradients as primitives.
+// Convolution and its gradients as oneDNN primitives.
 
 #include <algorithm>
 
@@ -14,11 +14,11 @@ using Layout = dnnl::memory::desc;
 enum class Wanted : std::uint8_t { wide, deep, weight };
 
 /// `wide` is the side that the window slides over, `deep` the one with an element per position; a
-/// transposed convolution is the gradient by the wide side.
+/// transposed convolution is the gradient with respect to the wide side.
 struct Problem {
   Wanted wanted = Wanted::deep;
   Dims wide, deep, weight;
-  Dims stride, dilation, padding, padding_end;  // dilation as oneDNN counts: 0 is dense
+  Dims stride, dilation, padding, padding_end;  // dilation as in oneDNN: 0 is dense
 };
 
 Dims dims_of(const Type& type) { return {type.shape.begin(), type.shape.end()}; }
@@ -43,8 +43,8 @@ Problem problem_of(const KernelCall& c) {
   p.dilation = list_or(c, "dilation", spatial, 1);
   p.padding = list_or(c, "padding", spatial, 0);
   for (std::size_t i = 0; i < spatial; ++i) {
-    // As much as the last window reaches over the end: less than `padding` where the stride leaves
-    // elements over, negative where it leaves some of the side itself.
+    // How far the last window reaches beyond the end: less than `padding` where the stride skips
+    // some of it, negative where it skips elements of the side itself.
     p.padding_end.push_back((p.deep[i + 2] - 1) * p.stride[i] +
                             p.dilation[i] * (p.weight[i + 2] - 1) + 1 - p.wide[i + 2] -
                             p.padding[i]);
@@ -59,10 +59,10 @@ Layout row_major(const Dims& dims, dnnl::memory::data_type type) {
   return {dims, type, strides};
 }
 
-/// Row-major images run at half to two thirds of the speed (by way of a matrix of windows), those
-/// of one channel in a group at a twentieth; channels in blocks, which oneDNN chooses itself, make
-/// up for the reorders. Channels last is as fast, but its reorders take twice as long. The two
-/// exceptions: a window of one is a matrix product already, and one channel fills no block.
+/// Row-major images run at half to two thirds of the speed (through a matrix of windows), and with
+/// one channel per group at a twentieth; the blocked layout that oneDNN chooses is worth its
+/// reorders. Channels last is as fast, but its reorders take twice as long. The two exceptions: a
+/// window of size one is a matrix product already, and one channel does not fill a block.
 bool better_row_major(const Problem& p, std::int64_t groups) {
   bool product = groups == 1;
   for (std::size_t i = 0; i < p.stride.size(); ++i)
@@ -77,7 +77,7 @@ std::unique_ptr<Prepared> prepare_conv(const Engine& engine, const KernelCall& c
   using Weights = dnnl::convolution_backward_weights;
   Problem p = problem_of(c);
   auto groups = c.attr<std::int64_t>("groups");
-  // Positions are 32 bits wide inside the kernels.
+  // Indices are 32 bits wide inside the kernels.
   for (const Type* t : {&c.inputs[0].type(), &c.inputs[1].type(), &c.types[0]})
     if (t->elements() > INT32_MAX) return nullptr;
 

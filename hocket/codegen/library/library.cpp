@@ -12,12 +12,12 @@
 namespace hocket {
 namespace {
 
-/// A step has some hundred kinds of calls. Whoever makes more starts again from nothing, so that
-/// code made for shapes of the past does not pile up.
+/// A step has some hundred kinds of calls. Beyond this limit the cache is emptied, so that code for
+/// shapes no longer used does not accumulate.
 constexpr std::size_t most_prepared = 1024;
 
-/// How many threads oneDNN takes is OpenMP's setting of the calling thread, read when a primitive
-/// is created and when it is executed; other users of OpenMP get theirs back.
+/// oneDNN takes the number of threads from OpenMP's setting of the calling thread, when a primitive
+/// is created and when it is executed. This sets it and restores it for other users of OpenMP.
 class ThreadCount {
  public:
   explicit ThreadCount(int threads) : before_(omp_get_max_threads()) {

@@ -16,9 +16,9 @@ class Prepared;
 }  // namespace library
 
 /// Runs `matmul`, `conv` and the gradients of `conv`: f32, and bf16 where the processor has it.
-/// Leaves alone tensors without elements, other dtypes, and what oneDNN has no fast way for.
-/// A call costs about a microsecond beside the arithmetic, the first of its kind 0.05 to 0.4 ms,
-/// the first of a process some 15 ms.
+/// Declines tensors without elements, other dtypes, and calls for which oneDNN has no fast
+/// implementation. A call costs about a microsecond on top of the arithmetic, the first of its kind
+/// 0.05 to 0.4 ms, the first of a process some 15 ms.
 class Library final : public Backend {
  public:
   /// `threads` is exact for every call and part of the numerics. With 1 no thread is made; with
@@ -39,9 +39,9 @@ class Library final : public Backend {
   };
 
   int threads_;
-  Key key_;  // of the call at hand; kept for its memory
+  Key key_;  // of the current call; a member to reuse its memory
   std::unique_ptr<library::Engine> engine_;
-  /// Nothing where oneDNN cannot, so that it is asked once.
+  /// Null for calls that oneDNN cannot run, so that it is queried only once.
   std::unordered_map<Key, std::unique_ptr<library::Prepared>, KeyHash> prepared_;
   Tensor workspace_;  // as large as the largest call needs; shared by all of them
 };

@@ -1,4 +1,4 @@
-// The matrix product as a primitive.
+// The matrix product as a oneDNN primitive.
 
 #include "hocket/codegen/library/prepared.h"
 
@@ -12,7 +12,7 @@ std::unique_ptr<Prepared> prepare_matmul(const Engine& engine, const KernelCall&
   std::int64_t batch = 1, m = y[rank - 2], n = y[rank - 1], k = a[rank - (ta ? 2 : 1)];
   for (std::size_t i = 0; i + 2 < rank; ++i) batch *= y[i];
 
-  // A transposed operand is the same bytes with other strides; all leading dimensions are one.
+  // A transposed operand is the same bytes with other strides; all leading dimensions become one.
   auto layout = [&](std::int64_t rows, std::int64_t columns, bool transposed) {
     dnnl::memory::dims dims{rows, columns}, strides{columns, 1};
     if (transposed) strides = {1, rows};

@@ -45,8 +45,8 @@ dnnl::memory Prepared::reserve(const Engine& engine, const dnnl::memory::desc& l
   return memory;
 }
 
-/// Giving a memory its place writes zeros into its padding, so it is done only when that moves.
-/// Reorders and primitives write the padding of their results again.
+/// Setting the data handle of a memory writes zeros into its padding, so it is done only when the
+/// workspace moves. Reorders and primitives write the padding of their results again.
 void Prepared::place(std::byte* workspace) {
   if (workspace == placed_at_) return;
   for (auto& [memory, offset] : reserved_) memory.set_data_handle(workspace + offset);
@@ -58,7 +58,7 @@ void Prepared::execute(const dnnl::stream& stream, std::span<const Tensor> input
   place(workspace);
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     Side& s = inputs_[i];
-    // oneDNN knows no memory that is only read; it does not write its inputs.
+    // oneDNN has no read-only memory; it does not write its inputs.
     s.plain.set_data_handle(const_cast<std::byte*>(inputs[i].bytes().data()));
     if (s.changes) s.change.execute(stream, {{DNNL_ARG_FROM, s.plain}, {DNNL_ARG_TO, s.own}});
   }

@@ -1,6 +1,6 @@
 #pragma once
-// A primitive of oneDNN, created once for a call of given types and then executed on values.
-// Private to the layer: the only header that shows oneDNN.
+// A oneDNN primitive, created once for a call of given types and then executed on values. Private
+// to this folder: the only header that includes oneDNN.
 
 #include <array>
 #include <cstddef>
@@ -25,15 +25,15 @@ struct Port {
   dnnl::memory::desc plain;
 };
 
-/// Where the primitive wants another layout than row-major, a reorder stands between, into or out
-/// of the workspace.
+/// Where the primitive needs another layout than row-major, a reorder converts into or out of the
+/// workspace.
 class Prepared {
  public:
   Prepared(const Engine& engine, const dnnl::primitive_desc& description,
            const std::array<Port, 2>& inputs, const Port& output);
 
   std::size_t workspace_bytes() const { return workspace_bytes_; }
-  /// `workspace` is 64-byte aligned, at least workspace_bytes() long and holds nothing of worth.
+  /// `workspace` is 64-byte aligned, at least workspace_bytes() long; its contents are overwritten.
   void execute(const dnnl::stream& stream, std::span<const Tensor> inputs, Tensor& output,
                std::byte* workspace);
 
@@ -58,11 +58,11 @@ class Prepared {
   std::byte* placed_at_ = nullptr;
 };
 
-/// The dtype as oneDNN calls it, nothing for those that it is not used for.
+/// The oneDNN name of a dtype, nothing for dtypes that oneDNN is not used for.
 std::optional<dnnl::memory::data_type> data_type(DType dtype);
 
-// Nothing where oneDNN has only a way that is slower than the plain kernel. Operands and results
-// have elements.
+// Null where oneDNN has only an implementation slower than the reference kernel. Operands and
+// results have elements.
 std::unique_ptr<Prepared> prepare_matmul(const Engine& engine, const KernelCall& call);
 std::unique_ptr<Prepared> prepare_conv(const Engine& engine, const KernelCall& call);
 

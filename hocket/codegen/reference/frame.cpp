@@ -10,7 +10,7 @@
 namespace hocket {
 namespace {
 
-/// The value of a `constant` that stands in the program's table, none for other nodes.
+/// The value of a `constant` in the program's table, none for other nodes.
 const Tensor* named_constant(const Program& program, const Graph& g, NodeId n) {
   const std::string* ref = constant_ref(g[n]);
   auto held = ref != nullptr ? program.constants.find(*ref) : program.constants.end();
@@ -23,7 +23,7 @@ const Tensor* named_constant(const Program& program, const Graph& g, NodeId n) {
 std::vector<Tensor> run_region(const Program& program, const Graph& region,
                                std::vector<Tensor> inputs, int rank, const RunInstead& instead);
 
-/// A node whose results depend on its operands alone.
+/// Runs a node whose results depend only on its operands.
 std::vector<Tensor> run_pure(const Program& program, const Graph& g, NodeId n,
                              std::vector<Tensor> operands, int rank, const RunInstead& instead) {
   if (g[n].region) return run_region(program, *g[n].region, std::move(operands), rank, instead);
@@ -57,8 +57,8 @@ void require_inputs(const Graph& graph, int rank, std::span<const Tensor> inputs
          specs.size());
   for (std::size_t i = 0; i < specs.size(); ++i) {
     Value v = specs[i].value;
-    // Between phases nothing is in flight any more. What a phase does not read it need not be
-    // given.
+    // A value in flight may be kept elsewhere, and forwarded state that a phase does not read need
+    // not be given.
     bool forwarded = specs[i].state && specs[i].kind == StateKind::forwarded;
     bool elsewhere = in_flight && graph.type(v).pending;
     if (forwarded && !inputs[i] && (elsewhere || graph.uses(v).empty())) continue;

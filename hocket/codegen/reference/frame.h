@@ -13,25 +13,25 @@ namespace hocket {
 
 struct RankResult {
   std::vector<Tensor> outputs;  ///< in the order of Graph::outputs()
-  std::vector<Tensor> state;    ///< by input: what the next iteration starts from; empty for other
+  std::vector<Tensor> state;    ///< by input: state for the next iteration; empty for other
                                 ///< inputs, and for forwarded state that ends here
   std::unordered_map<Value, Tensor> values;  ///< when every value was kept
   std::int64_t peak_bytes = 0;  ///< most bytes of values alive at once; a view counts like a copy
 };
 
 /// Error unless `inputs` has a tensor for every input of the graph, of its type. Forwarded state
-/// that nobody reads may be left empty; one in flight is what has arrived, or may be left empty
-/// where it is kept elsewhere. `rank` is for the message.
+/// that is not read may be left empty; for state in flight the value that has arrived is given, or
+/// it may be left empty where it is kept elsewhere. `rank` is for the message.
 void require_inputs(const Graph& graph, int rank, std::span<const Tensor> inputs, bool in_flight);
 
-/// Each value lives from its node to its last reader. Who walks the graph says when a node is
-/// finished; what happens between ranks is not known here.
+/// Each value is live from its node to its last reader. The caller walks the graph and reports each
+/// finished node; communication is not handled here.
 class Frame {
  public:
   struct Options {
     bool keep_values = false;    ///< to the end, for RankResult::values
-    Backend* backend = nullptr;  ///< runs what it can, the plain kernels the rest; not owned
-    bool in_flight = false;      ///< state in flight is kept elsewhere, and given as nothing
+    Backend* backend = nullptr;  ///< runs what it can, the reference kernels the rest; not owned
+    bool in_flight = false;      ///< state in flight is kept elsewhere, and given as empty
   };
 
   /// Error as by require_inputs.
@@ -41,17 +41,17 @@ class Frame {
   const Graph& graph() const { return graph_; }
   int rank() const { return rank_; }
 
-  /// The operands of a node that is about to be run. A value that is read here for the last time
-  /// is handed over, so that its bytes can be used again.
+  /// The operands of a node that is about to be run. A value that is read here for the last time is
+  /// moved out, so that its bytes can be reused.
   std::vector<Tensor> operands(NodeId n);
   const Tensor& value(Value v) const { return values_[v.index]; }
-  /// The results of a node that needs nothing but its operands: no collective, no wait.
+  /// The results of a node that needs only its operands: no collective, no wait.
   std::vector<Tensor> run(NodeId n);
-  /// `results` of the node are there (empty ones are in flight): those that have readers live on,
-  /// operands without further readers die.
+  /// The node has `results` (empty ones are in flight): those with readers are kept, and operands
+  /// without further readers are freed.
   void finish(NodeId n, std::vector<Tensor> results);
 
-  /// Bytes in use besides values: buffers of transfers. Negative gives them back.
+  /// Bytes in use besides values: buffers of transfers. Negative to release them.
   void hold(std::int64_t bytes);
   /// Whether this reader of the value is its last.
   bool last_reader(Value v) const { return readers_[v.index] == 1 && !options_.keep_values; }
@@ -69,7 +69,7 @@ class Frame {
   Options options_;
   RunInstead instead_;
   std::vector<Tensor> values_;          // by Value::index
-  std::vector<std::uint32_t> readers_;  // that are still to come
+  std::vector<std::uint32_t> readers_;  // by Value::index: readers still to run
   std::unordered_map<Value, Tensor> initial_;
   std::int64_t live_ = 0, peak_ = 0;
 };

@@ -19,8 +19,8 @@ struct Rendezvous {
   std::vector<int> members;
   std::int64_t channel = 0;
   const Op* op = nullptr;
-  std::string description;  // the first caller's, for messages
-  struct Part {             // what one member calls; no graph before it has come
+  std::string description;  // of the first call, for messages
+  struct Part {             // the call of one member; no graph before it has joined
     const Graph* graph = nullptr;
     NodeId node = {};
     const Node& call() const { return (*graph)[node]; }
@@ -110,7 +110,7 @@ class RendezvousTable {
   std::map<std::pair<std::int64_t, std::vector<int>>, std::unique_ptr<Rendezvous>> rendezvous_;
 };
 
-/// One rank: the node that it is at, and the values alive there.
+/// One rank: its current node and the live values.
 class InterpretedRank {
  public:
   InterpretedRank(const Program& program, int rank, const std::vector<Tensor>& inputs,
@@ -194,7 +194,7 @@ class InterpretedRank {
     } else if (node.op->is_wait) {
       for (Value v : node.inputs) {
         auto known = arriving_.find(v);
-        if (known == arriving_.end()) {  // a value given beforehand
+        if (known == arriving_.end()) {  // a preset value
           results.push_back(frame_.value(v));
           continue;
         }

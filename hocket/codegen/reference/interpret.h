@@ -1,7 +1,7 @@
 #pragma once
-// The interpreter: one step of a program on all its ranks, in one thread, by the plain kernels or a
-// backend. By the plain ones it is slow, simple and always the same; what everything faster is
-// compared with.
+// The interpreter: one step of a program on all its ranks, in one thread, with the reference
+// kernels or a backend. With the reference kernels it is slow, simple and deterministic: the
+// reference for all faster ways to run.
 
 #include <functional>
 #include <span>
@@ -15,20 +15,20 @@ namespace hocket {
 struct InterpretOptions {
   /// Called after each node with its results; values in flight are empty.
   std::function<void(int rank, const Graph&, NodeId, std::span<const Tensor>)> hook = nullptr;
-  /// By rank: values known beforehand. A node whose results are all known is not run.
+  /// By rank: values that are already known. A node whose results are all known is not run.
   std::vector<std::unordered_map<Value, Tensor>> preset = {};
   /// Keep every value to the end, in `RankResult::values`, instead of freeing it after its last
   /// reader.
   bool keep_values = false;
-  /// Runs what it can, the plain kernels the rest; not owned. One serves all ranks here, because
-  /// they share a thread.
+  /// Runs what it can, the reference kernels the rest; not owned. One object serves all ranks,
+  /// because they share a thread.
   Backend* backend = nullptr;
 };
 
 /// Runs every rank until it ends or waits for another, in turn. `inputs[rank]` has a tensor for
 /// every input of its graph. Throws Error when an input is missing or of another type, RunError
-/// with rank and node when a node fails, when the calls that meet in a collective differ, or when
-/// ranks wait for each other for ever.
+/// with rank and node when a node fails, when the calls of one collective differ, or when ranks
+/// deadlock.
 std::vector<RankResult> interpret(const Program& program,
                                   std::span<const std::vector<Tensor>> inputs,
                                   const InterpretOptions& options = {});
