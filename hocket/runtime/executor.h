@@ -1,5 +1,5 @@
 #pragma once
-// Whoever runs iterations of programs on ranks of a world.
+// The interface for running iterations of programs on ranks of a world.
 
 #include <span>
 #include <string>
@@ -16,7 +16,7 @@ struct StepProgram {
   /// loop. Empty: input i has slot i.
   std::span<const std::vector<std::size_t>> slots = {};
 
-  StepProgram(const Program& run) : program(run) {}  // NOLINT: a program is a step by itself
+  StepProgram(const Program& run) : program(run) {}  // NOLINT: implicit
   StepProgram(const Program& run, std::span<const std::vector<std::size_t>> kept)
       : program(run), slots(kept) {}
   std::size_t slot(std::size_t graph, std::size_t input) const {
@@ -24,20 +24,20 @@ struct StepProgram {
   }
 };
 
-/// One object is for one loop: what is in flight between two steps stays with it, in the slot of
-/// its input, so that a forwarded state in flight may be given and handed on as an empty tensor.
+/// One object serves one loop. It keeps transfers in flight between two steps, in the slot of their
+/// input, so forwarded state in flight may be passed and returned as an empty tensor.
 class Executor {
  public:
   virtual ~Executor() = default;
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// The ranks that are run here, ascending; others of the world may be run elsewhere. Inputs and
+  /// The ranks that this object runs, ascending; others of the world may run elsewhere. Inputs and
   /// results are in this order.
   virtual std::span<const int> ranks() const = 0;
 
-  /// Says what the next step is, for traces: an iteration, or the `drain`th step behind it that
-  /// does what is late. Otherwise steps are counted.
+  /// Names the next step for traces: an iteration, or the `drain`th drain step after it. Without
+  /// this call steps are counted.
   virtual void announce(std::int64_t iteration, int drain) { (void)iteration, (void)drain; }
 
   /// One iteration of these ranks, each with a tensor for every input of its graph.
@@ -48,7 +48,7 @@ class Executor {
   Executor() = default;
 };
 
-/// What bits depend on besides the program, with this backend; null: the plain kernels.
+/// What the bits depend on besides the program, with this backend; null: the reference kernels.
 inline std::string numerics_of(const Backend* backend) {
   return backend != nullptr ? backend->numerics() : "reference: plain kernels";
 }

@@ -11,7 +11,7 @@ namespace {
 
 using comm::Kind;
 
-/// The index in the group of the root or of the other end; 0 where there is none.
+/// The index in the group of the root or the peer; 0 where there is none.
 int peer_of(const Node& node) {
   std::string_view attribute = node.op->collective->peer;
   return attribute.empty() ? 0 : static_cast<int>(node.attr<std::int64_t>(attribute));
@@ -23,14 +23,14 @@ std::int64_t row_elements(const Type& type) {
   return n;
 }
 
-/// What an all_to_all sends to each of `ranks`, or gets from them. Equal shares are listed as well:
-/// rows without elements cannot be counted by those.
+/// The rows that an all_to_all sends to each of `ranks` or receives from it. Equal shares are
+/// listed, too, because the rows of a tensor without elements could not be derived from its size.
 Ints rows_for_each(const Node& node, std::string_view attribute, const Type& operand, int ranks) {
   const Ints& given = node.attr<Ints>(attribute);
   return given.empty() ? Ints(static_cast<std::size_t>(ranks), operand.shape[0] / ranks) : given;
 }
 
-/// Buffers of all members.
+/// Makes the buffers of all members.
 void make_buffers(InFlight& flight, Frame& frame) {
   const Graph& g = frame.graph();
   const Node& node = g[flight.node];
@@ -85,7 +85,7 @@ std::shared_ptr<InFlight> start_transfer(Frame& frame, NodeId n, comm::ProcessGr
   }
   std::vector<comm::Member> members;
   std::deque<Ints> rows;  // of members, until they have started
-  // A call has one dtype. Equal on all ranks, so that they split alike.
+  // A call has one dtype, so members are split by dtype, in the same way on all ranks.
   std::vector<bool> taken(node.result_count);
   for (std::size_t first = 0; first < taken.size(); ++first) {
     if (taken[first]) continue;

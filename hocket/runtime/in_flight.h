@@ -11,27 +11,28 @@
 
 namespace hocket {
 
-/// Owns the bytes that other ranks read and write, so it must not go before the group is done with
-/// them or gone.
+/// Owns the bytes that other ranks read and write, so it must live until the group has finished
+/// with them or has been destroyed.
 struct InFlight {
   NodeId node;              ///< of the graph that started it
-  std::string group;        ///< on whose lane it is
+  std::string group;        ///< whose lane it is on
   std::uint32_t label = 0;  ///< in the trace
   std::vector<Tensor> operands, results;
-  std::vector<std::uint32_t> holders;  ///< by result: values that stand for it and will be read
+  std::vector<std::uint32_t> holders;  ///< by result: how many values refer to it and will be read
   std::vector<comm::Work> works;       ///< one for each dtype among the members
-  std::int64_t held = 0;               ///< bytes of buffers that are no values of the frame
-  std::int64_t call = 0;               ///< which one of its rank, for the trace
+  std::int64_t held = 0;               ///< bytes of buffers that are not values of the frame
+  std::int64_t call = 0;               ///< its number on this rank, for the trace
   bool done = false;
 
-  /// True once everything has arrived; does what can be done now and waits for nobody.
+  /// True once everything has arrived; makes progress without blocking.
   bool test();
-  /// Until everything has arrived; RunError after the group's deadline or when a rank failed.
+  /// Blocks until everything has arrived; RunError after the group's deadline or when a rank
+  /// failed.
   void wait();
 };
 
-/// Starts the transfers of a collective or a barrier. A result takes the bytes of its operand where
-/// that costs nothing and nobody reads the operand any more.
+/// Starts the transfers of a collective or a barrier. A result reuses the bytes of its operand
+/// where no copy is needed and the operand has no further readers.
 std::shared_ptr<InFlight> start_transfer(Frame& frame, NodeId node, comm::ProcessGroup& group);
 
 }  // namespace hocket

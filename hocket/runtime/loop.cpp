@@ -19,7 +19,7 @@ Loop::Loop(const Program& program, Executor& executor, const InputTables& state)
   }
   rotated_ = std::ranges::any_of(program.graphs, is_rotated);
   if (rotated_) {
-    verify(program);  // phases take types and order from it as they are
+    verify(program);  // phases take over its types and order
     shape_ = loop_shape(program);
     check_seams(program);
     if (shape_ != LoopShape{})
@@ -124,7 +124,7 @@ InputTables Loop::state() const {
   return all;
 }
 
-/// What the i-th rank gets.
+/// The inputs of the i-th rank.
 std::vector<Tensor> Loop::gather_inputs(const Phase& phase, std::size_t i,
                                         const InputTables& batch) {
   const Program& program = phase.derived ? *phase.derived : program_;
@@ -140,7 +140,7 @@ std::vector<Tensor> Loop::gather_inputs(const Phase& phase, std::size_t i,
       value = kept_[i][phase.slots[graph][k]];
     else if (input < batch.at(i).size())
       value = batch[i][input];
-    // Forwarded state may be unread here, or in flight inside the executor.
+    // Forwarded state may have no reader in this phase, or be in flight inside the executor.
     if (!value && !is_forwarded(g, in.value))
       fail("rank {}: no value for %{}", rank, g.name(in.value));
     inputs.push_back(std::move(value));
@@ -148,7 +148,7 @@ std::vector<Tensor> Loop::gather_inputs(const Phase& phase, std::size_t i,
   return inputs;
 }
 
-/// The kernel iteration t since the last drain.
+/// Runs kernel iteration t since the last drain.
 std::vector<Loop::Produced> Loop::kernel_iteration(std::int64_t t, Window window,
                                                    const InputTables& batch) {
   const Phase& phase = phase_for(window);

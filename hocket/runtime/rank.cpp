@@ -37,7 +37,7 @@ void Rank::label(const Graph& graph) {
   }
 }
 
-/// What the last step left in flight is what this one waits for.
+/// Takes over the transfers that the last step left in flight, for the waits of this step.
 void Rank::take_up(const StepProgram& what, std::size_t number) {
   const Graph& graph = what.program.graphs[number];
   auto inputs = graph.inputs();
@@ -98,7 +98,7 @@ RankResult Rank::step(const StepProgram& what, std::span<const Tensor> inputs) {
     waited_.clear();
     return result;
   } catch (const Error& e) {
-    if (!at) throw;  // an input does not fit
+    if (!at) throw;  // an input has a wrong type
     throw RunError(graph.describe(at, e.what()));
   }
 }
@@ -110,14 +110,14 @@ void Rank::leave() {
   in_flight_.clear();
 }
 
-/// The compute lane did this since its last note.
+/// Records a span of the compute lane from the end of the last one until now.
 void Rank::note(SpanKind kind, std::uint32_t label, std::int64_t call, std::int64_t reads) {
   double end = now();
   trace_.spans.push_back(
       {kind, 0, label, iteration_, std::exchange(clock_, end), end, 0, call, reads});
 }
 
-/// A transfer that the node is the first to read, when there is one.
+/// A transfer whose result the node is the first to read, or -1.
 std::int64_t Rank::first_read(const Node& node) {
   std::int64_t read = -1;
   if (!keep_trace_ || waited_.empty()) return read;
@@ -181,7 +181,7 @@ std::vector<Tensor> Rank::wait(Frame& frame, NodeId n) {
       results.push_back(result);
       continue;
     }
-    // Several carries may bring the same result.
+    // Several carries may hold the same result.
     bool last = --flight->holders[it->second.index] == 0;
     results.push_back(last ? std::move(result) : result);
     arriving_.erase(it);
@@ -189,7 +189,7 @@ std::vector<Tensor> Rank::wait(Frame& frame, NodeId n) {
   return results;
 }
 
-/// What arrived meanwhile, oldest first; and the arithmetic of transfers, so that ranks share it.
+/// Tests transfers, oldest first, which also does this rank's share of their arithmetic.
 void Rank::progress(Frame& frame) {
   constexpr double worth_noting = 2e-6;  // seconds
   while (!in_flight_.empty()) {

@@ -1,5 +1,5 @@
 #pragma once
-// One rank: walks its graph, computes, starts and awaits transfers, and notes what happened when.
+// One rank: walks its graph, computes, starts transfers and waits for them, and records a trace.
 
 #include <deque>
 #include <map>
@@ -16,10 +16,10 @@
 
 namespace hocket {
 
-/// For the one thread that is this rank.
+/// Used only by the thread of this rank.
 class Rank {
  public:
-  /// `number` is shown in messages; `role` is the rank of the program that it stands for, see
+  /// `number` is shown in messages; `role` is the rank of the program whose part it takes, see
   /// Program::role_of.
   struct Identity {
     int number = 0, role = 0;
@@ -29,12 +29,12 @@ class Rank {
   Rank(Identity identity, Groups groups, std::unique_ptr<Backend> backend, bool keep_trace);
 
   /// One iteration of this rank's graph in the program, which must outlive this where traces are
-  /// kept. What the step before handed on in flight is taken up from its slot. Error when an input
-  /// does not fit, RunError with the node when a node fails.
+  /// kept. Transfers that the step before left in flight are taken from their slots. Error when an
+  /// input has a wrong type, RunError with the node when a node fails.
   RankResult step(const StepProgram& what, std::span<const Tensor> inputs);
-  /// What the next step is called in traces.
+  /// Names the next step in traces.
   void announce(std::int64_t iteration, int drain) { iteration_ = iteration, drain_ = drain; }
-  /// After a failed step: leaves all groups, then gives up the bytes that they used.
+  /// After a failed step: leaves all groups, then frees the bytes that they used.
   void leave();
 
   const StepTimes& times() const { return times_; }  ///< of the last step
@@ -61,10 +61,11 @@ class Rank {
 
   Identity identity_;
   std::unique_ptr<Backend> backend_;
-  std::deque<std::shared_ptr<InFlight>> in_flight_;  // as started
+  std::deque<std::shared_ptr<InFlight>> in_flight_;  // in the order of their starts
   std::unordered_map<Value, Arriving> arriving_;     // pending values that will be read
   std::vector<Arriving> handed_on_;                  // by slot: in flight between two steps
-  std::map<const Graph*, std::vector<std::uint32_t>> known_labels_;  // where traces are kept
+  std::map<const Graph*, std::vector<std::uint32_t>>
+      known_labels_;                              // by graph, where traces are kept
   std::vector<std::uint32_t>* labels_ = nullptr;  // of this step, by NodeId::index, in trace_
   RankTrace trace_;
   StepTimes times_;
@@ -72,8 +73,9 @@ class Rank {
   std::int64_t iteration_ = 0, calls_ = 0;
   int drain_ = 0;
   double clock_ = 0;                                // when the last span of the compute lane ended
-  std::unordered_map<Value, std::int64_t> waited_;  // results of waits that nobody has read yet
-  Groups groups_;  // last: they go before the bytes in flight, which others may use until then
+  std::unordered_map<Value, std::int64_t> waited_;  // results of waits that are not read yet
+  Groups
+      groups_;  // last: destroyed before the bytes in flight, which other ranks may use until then
 };
 
 }  // namespace hocket

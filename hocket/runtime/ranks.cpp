@@ -19,7 +19,7 @@ void require_same_world(const Program& program, const comm::Transport& transport
     fail("{} wanted, the program is for {}", count_of(transport.ranks(), "rank"), world);
 }
 
-/// The rank's end of every group that its graph names.
+/// The rank's handle of every group that its graph names.
 Rank::Groups join_groups(comm::Transport& transport, const Graph& graph, Rank::Identity identity) {
   Rank::Groups groups;
   for (NodeId n : graph.nodes()) {
@@ -68,7 +68,7 @@ struct Ranks::Threads {
     threads.clear();  // joins
   }
 
-  /// A rank's thread: one step whenever the turn changes.
+  /// The thread of a rank: runs one step whenever the turn changes.
   void live(std::size_t i) {
     for (std::int64_t seen = 0;; ++seen) {
       {
@@ -80,7 +80,7 @@ struct Ranks::Threads {
         results[i] = ranks[i]->step(*current, inputs[i]);
       } catch (...) {
         errors[i] = std::current_exception();
-        // Others first learn why, then lose what this rank had to give.
+        // Other ranks must get the cause before this rank leaves its groups.
         transport.fail(numbers[i], errors[i]);
         ranks[i]->leave();
       }
@@ -101,8 +101,9 @@ struct Ranks::Threads {
     if (auto failure = transport.failure()) failed = first_cause(*failure);
   }
 
-  /// What the first rank to fail says, with its number; or what does not fit together. Of a rank
-  /// hosted elsewhere, what the transport knows. Bugs of ours as they are.
+  /// The error of the first rank to fail, with its number, or the mismatch between ranks. For a
+  /// rank hosted elsewhere, what the transport knows. Other exceptions than RunError stay as they
+  /// are.
   std::exception_ptr first_cause(const comm::Transport::Failure& failure) const {
     auto found = failure.rank ? std::ranges::find(numbers, *failure.rank) : numbers.end();
     std::exception_ptr cause = found == numbers.end()

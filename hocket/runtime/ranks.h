@@ -1,5 +1,5 @@
 #pragma once
-// The ranks of a program that this process hosts, all at once, each a thread.
+// The ranks of a program that this process hosts, each in a thread of its own.
 
 #include <functional>
 #include <memory>
@@ -13,27 +13,27 @@
 namespace hocket {
 
 struct RanksOptions {
-  /// Called once for each rank; without it the plain kernels run everything.
+  /// Called once for each rank; without it the reference kernels run everything.
   std::function<std::unique_ptr<Backend>()> backend = nullptr;
   bool trace = false;  ///< keep the spans of all steps
 };
 
-/// Keeps one thread for each rank that the transport hosts here, which sleeps between steps.
-/// Transfers go on while ranks compute: a start does not wait, and a wait costs what is left of the
-/// transfer. Results are those of `interpret`, bit for bit.
+/// Keeps one thread, which sleeps between steps, for each rank that the transport hosts here.
+/// Transfers overlap with computation: a start does not block, and a wait blocks for the rest of
+/// the transfer. Results are those of `interpret`, bit for bit.
 class Ranks final : public Executor {
  public:
   /// For programs of the same world with no other groups, such as its phases. The transport must
-  /// outlive this, and is for as many ranks as the program: Error otherwise. A program for one rank
-  /// runs as one copy on each rank of the transport; copies do not meet.
+  /// outlive this, and is for as many ranks as the program: Error otherwise. Of a program for one
+  /// rank, each rank of the transport runs a copy; copies do not communicate.
   Ranks(const Program& program, comm::Transport& transport, const RanksOptions& options = {});
   ~Ranks() override;
 
   std::span<const int> ranks() const override;
   void announce(std::int64_t iteration, int drain) override;
-  /// Error, before any rank begins, when inputs do not fit; another step may follow. RunError with
-  /// the first cause when a rank of the world fails, after all of these have stopped; from then on
-  /// every step throws it. Programs must outlive this where traces are kept.
+  /// Error, before any rank begins, when inputs have wrong types; another step may follow. RunError
+  /// with the first cause when a rank of the world fails, after all local ranks have stopped; every
+  /// later step throws it again. Programs must outlive this where traces are kept.
   std::vector<RankResult> step(const StepProgram& what,
                                std::span<const std::vector<Tensor>> inputs) override;
 
