@@ -11,10 +11,10 @@
 namespace hocket {
 namespace {
 
-// Of the iterations; lanes of spans follow.
+// The thread of the iterations; those of the lanes follow.
 constexpr std::int64_t steps_thread = 0;
 
-constexpr double a_moment = 1e-9;  // seconds: the least that is written
+constexpr double a_moment = 1e-9;  // seconds: the resolution of the file
 
 std::int64_t thread_of(const Span& s) { return 1 + static_cast<std::int64_t>(s.lane); }
 
@@ -28,7 +28,7 @@ class Writer {
     json_.begin_object().field("ph", "M").field("name", what).field("pid", rank);
     json_.field("tid", thread).key("args").begin_object().field("name", text).end_object();
     json_.end_object();
-    // Lanes stand in their order, not in that of their names.
+    // Sorts the lanes by number instead of by name.
     if (what != "thread_name") return;
     json_.begin_object().field("ph", "M").field("name", "thread_sort_index").field("pid", rank);
     json_.field("tid", thread).key("args").begin_object().field("sort_index", thread).end_object();
@@ -58,7 +58,7 @@ class Writer {
     json_.field("cat", "iteration").end_object();
   }
 
-  /// `phase`: s begins an arrow, t passes through, f ends it. It is tied to the slice around it.
+  /// `phase`: s begins an arrow, t continues it, f ends it. It is bound to the slice around it.
   void arrow(std::string_view phase, std::int64_t rank, std::int64_t id, const Span& s, double at) {
     begin_event(phase, rank, thread_of(s), at);
     json_.field("id", id).field("name", "transfer").field("cat", "flow");
@@ -82,7 +82,7 @@ class Writer {
   double origin_;
 };
 
-/// Where a transfer was started, carried, awaited and first read.
+/// The spans in which a transfer was started, carried, waited for and first read.
 struct Journey {
   const Span *start = nullptr, *transfer = nullptr, *wait = nullptr, *reader = nullptr;
 };
@@ -108,8 +108,8 @@ void draw_arrows(Writer& writer, std::int64_t rank, std::int64_t first_id, const
     const Span* last = nullptr;
     for (const Span* s : stops) last = s != nullptr ? s : last;
     if (j.start == nullptr || last == j.start) continue;
-    // A transfer can begin while its start still runs, and behind the beginning of its wait; yet
-    // viewers want each stop later than the one before.
+    // A transfer can begin while its start still runs, or after its wait has begun; but viewers
+    // need each stop to be later than the one before.
     double at = j.start->begin;
     for (const Span* s : stops) {
       if (s == nullptr) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// A trace as the JSON that Perfetto (ui.perfetto.dev) and chrome://tracing show.
+// A trace in the JSON format of Perfetto (ui.perfetto.dev) and chrome://tracing.
 
 #include <string>
 
