@@ -17,7 +17,7 @@ std::string_view module_of(std::string_view parameter) {
   return dot == parameter.npos ? std::string_view() : parameter.substr(0, dot);
 }
 
-/// Whole words that both start with.
+/// The longest common prefix of whole words.
 std::string_view common(std::string_view a, std::string_view b) {
   std::size_t n = 0;
   while (n < a.size() && n < b.size() && a[n] == b[n]) ++n;
@@ -31,7 +31,8 @@ void join(Path& path, Path more) {
   if (more) path = path ? common(*path, *more) : *more;
 }
 
-/// Hands on the elements of one operand: what belongs to a parameter still does behind it.
+/// True for an op whose result has the elements of its operand: if the operand belongs to a
+/// parameter, so does the result.
 bool hands_on(const Op& op) {
   return op.moves_data || op.is_wait || op.is_collective || &op == &ops::cast ||
          &op == &ops::div_each;
@@ -40,7 +41,7 @@ bool hands_on(const Op& op) {
 }  // namespace
 
 void guess_paths(Graph& g) {
-  // Forward: what is a parameter under another shape, dtype or after a gather.
+  // Forward: values that are a parameter in another shape or dtype, or after a gather.
   std::vector<Path> is_parameter(g.value_bound()), path(g.node_bound());
   for (const Input& in : g.inputs())
     if (in.state && in.kind == StateKind::parameter && !in.names.empty())
@@ -53,8 +54,8 @@ void guess_paths(Graph& g) {
       for (std::uint32_t i = 0; i < g[n].result_count; ++i)
         is_parameter[g.result(n, i).index] = is_parameter[g[n].inputs[i].index];
   }
-  // Backward: what becomes the new value of a parameter by elementwise steps and transfers. The
-  // first node that does more has made the gradient.
+  // Backward: values that become the new value of a parameter through elementwise ops, data
+  // movement and transfers. The first node of another kind makes the gradient.
   std::vector<Path> becomes(g.value_bound());
   for (const Input& in : g.inputs())
     if (Value next = in.state && in.kind == StateKind::parameter ? g.next(in.value) : Value{})
@@ -65,7 +66,7 @@ void guess_paths(Graph& g) {
     for (std::uint32_t i = 0; i < node.result_count; ++i) {
       Path mine = becomes[g.result(n, i).index];
       join(made, mine);
-      // Results stand for operands one by one where there are several: optimizers, buckets.
+      // With several results, result i corresponds to operand i: optimizers, buckets.
       bool lists = node.op == &ops::adam || node.op == &ops::adamw || node.op == &ops::sgd;
       if (lists && mine && i < node.slot(0).size()) join(becomes[node.slot(1)[i].index], mine);
       if (hands_on(*node.op) && i < node.inputs.size()) join(becomes[node.inputs[i].index], mine);

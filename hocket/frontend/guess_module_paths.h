@@ -6,7 +6,7 @@
 namespace hocket::frontend {
 
 /// Gives a node the longest common prefix of the parameters that it reads, or whose gradient it
-/// makes, without their last word. Near-linear.
+/// makes, without their last component. Near-linear.
 void guess_paths(Graph& graph);
 
 }  // namespace hocket::frontend

@@ -26,7 +26,7 @@ class Importer {
     Translation translation(source_, graph_, imported.program.constants);
     translation_ = &translation;
     translation.values.resize(source_.nodes.size());
-    // Inputs come first in our graph, wherever the source has them.
+    // Inputs come first in the graph, wherever they are in the source.
     for (std::size_t i = 0; i < source_.nodes.size(); ++i)
       if (source_.nodes[i].kind == SourceNode::Kind::placeholder) at_node(i, [&] { input(i); });
     for (std::size_t i = 0; i < source_.nodes.size(); ++i) {
@@ -191,7 +191,8 @@ class Importer {
 
   SourceValue own(Value v) {
     if (!v) return {};
-    // A value that existed before this call belongs to another storage; writes must not meet.
+    // A value that existed before this call belongs to another storage, which a write to this one
+    // must not change.
     return {translation_->storages.fresh(v), {}};
   }
 
@@ -229,7 +230,7 @@ class Importer {
     return all;
   }
 
-  /// The form with `out`: results go there, in its dtype. A tensor is never resized.
+  /// The form with `out`: results are written there, in its dtype. It is never resized.
   SourceValue write_out(OperatorCall& call, const SourceValue& results) {
     const Argument* out = call.find("out");
     if (out == nullptr) fail("argument 'out' is missing");
@@ -248,10 +249,10 @@ class Importer {
 
   static int row_kind(DType d) { return static_cast<int>(row(d).kind); }
 
-  /// Our types against those that the file states; also takes over its strides.
+  /// Compares the inferred types with those in the file, and takes over the file's strides.
   void compare_types(const SourceValue& v, const Meta& meta) {
     if (meta.type) {
-      // A result that was masked out has no value here, whatever the file says about it.
+      // A result that was masked out has no value here, even if the file gives its type.
       if (!v.tensor) return;
       const Type& ours = translation_->storages.type(*v.tensor);
       if (ours != *meta.type)
@@ -264,7 +265,7 @@ class Importer {
       compare_types(v.list[i], meta.list[i]);
   }
 
-  /// What a call made is known by the name that the source gave to the call.
+  /// Gives the results of a call the name that the call has in the source.
   void name_results(const SourceValue& v, const std::string& name) {
     if (v.tensor)
       if (Value seen = translation_->storages.last_seen(*v.tensor)) give_name(seen, name);
@@ -295,7 +296,7 @@ class Importer {
     const Ref* ref = a.as<Ref>();
     if (ref == nullptr) {
       if (!a.none()) fail("returns something that is no tensor");
-      ++next;  // a place without a value
+      ++next;  // an output without a value
       return;
     }
     const SourceValue* v = &translation_->values[ref->node];
@@ -314,7 +315,7 @@ class Importer {
     graph_.add_output(std::move(name), translation_->storages.read(at(), *v.tensor));
   }
 
-  /// Results that the signature of the source says are written back.
+  /// Writes back the results that the signature of the source lists as mutations.
   void mutations() {
     for (const Mutation& m : source_.mutations) {
       const SourceValue* v = &translation_->values[m.value.node];
@@ -325,7 +326,7 @@ class Importer {
     }
   }
 
-  /// What is left in a state when the step ends is what the next iteration starts from.
+  /// The value of a state at the end of the step becomes its next value.
   void carry_state() {
     for (std::size_t i = 0; i < source_.nodes.size(); ++i) {
       const SourceNode& node = source_.nodes[i];
@@ -345,7 +346,7 @@ class Importer {
     }
   }
 
-  /// A transfer that nobody waits for has no meaning; the source only started it.
+  /// A transfer that the source starts but never waits for has no effect.
   void drop_unread_transfers() {
     for (NodeId n : reversed(graph_.nodes()))
       if (graph_[n].op->is_collective && graph_[n].op->pure() && !graph_.used(n)) graph_.erase(n);

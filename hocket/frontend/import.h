@@ -1,5 +1,5 @@
 #pragma once
-// From a source to a Program: functional, in our ops, with the source's names.
+// Translates a source to a Program: functional, in Hocket's ops, with the source's names.
 
 #include <string>
 #include <vector>
@@ -16,8 +16,8 @@ struct Imported {
   std::size_t collectives = 0;  ///< in the source
 };
 
-/// Translates the calls one by one and makes writes into new values. Throws Error: all operators
-/// that it does not know at once, or the first thing that cannot be expressed.
+/// Translates the calls one by one and turns writes into new values. Throws Error with all unknown
+/// operators, or with the first call that cannot be expressed.
 Imported translate(const Source& source);
 
 }  // namespace hocket::frontend

@@ -14,7 +14,7 @@
 namespace hocket::frontend {
 namespace {
 
-/// A tensor that was recorded somewhere.
+/// A tensor of a recording, and the file it is from.
 struct Entry {
   const std::string& where;
   std::string_view name;
@@ -26,14 +26,14 @@ struct Entry {
   }
 };
 
-/// Puts tensors into their places and says what is wrong with them.
+/// Puts tensors into their tables; Error for those that do not fit.
 class Placer {
  public:
   explicit Placer(const Program& program) : interface_(program), out_{.state = empty_inputs()} {}
 
   const Interface& interface() const { return interface_; }
 
-  /// Into the state of all ranks that have one of this name; false when none has.
+  /// Sets the state of this name on all ranks that have it; false when none has.
   bool put_state_of_all(const Entry& e) {
     Tensor tensor;
     for (const auto& c : interface_.classes()) {
@@ -73,7 +73,7 @@ class Placer {
     put(e, out_.expected[static_cast<std::size_t>(iteration)], r, output, e.load());
   }
 
-  /// Everything that must have a value has one. `state` and `batches` are where they were sought.
+  /// Checks that no required value is missing. `state` and `batches` are the files that were read.
   Recording finish(std::string_view state, std::string_view batches) {
     bool fed = false, missing = false;
     for (int r = 0; r < interface_.ranks(); ++r)
@@ -93,7 +93,7 @@ class Placer {
             !at(out_.final_state, r, i))
           at(out_.final_state, r, i) = out_.final_state[0][i];
       }
-    // A file that was there must have them; without one, whoever runs the step makes some up.
+    // A file must have values for the inputs; without a file the run generates them.
     if (fed && out_.batches.empty() && !batches.empty()) fail("{}: no values for inputs", batches);
     if (missing) out_.state.clear();
     return std::move(out_);
@@ -135,7 +135,7 @@ class Placer {
     std::size_t i = found->second;
     require_type(e, *interface_.of(r).graph, interface_.inputs(r)[i].value);
     Tensor tensor = e.load();
-    // What is equal on several ranks is kept once.
+    // Values that are equal on several ranks are stored once.
     bool same_class = interface_.of(r).graph == interface_.of(0).graph;
     if (r > 0 && same_class && same_bits(table[0][i], tensor)) tensor = table[0][i];
     put(e, table, r, i, std::move(tensor));
@@ -149,7 +149,7 @@ class Placer {
   Recording out_;
 };
 
-/// Takes `WORD NUMBER .` from the front of a name; nothing when it starts otherwise.
+/// Removes a prefix `WORD NUMBER .` from a name and returns the number; nothing without one.
 std::optional<std::int64_t> take_number(std::string_view& text, std::string_view word) {
   if (!text.starts_with(word)) return std::nullopt;
   std::string_view digits = text.substr(word.size(), text.find('.') - word.size());
@@ -162,7 +162,7 @@ std::optional<std::int64_t> take_number(std::string_view& text, std::string_view
   return number;
 }
 
-/// The number behind a word at the end of a name.
+/// The number after a word at the end of a name.
 std::optional<std::int64_t> last_number(std::string_view text, std::string_view word) {
   std::string dotted = fmt::format("{}.", text);
   std::string_view rest = dotted;
@@ -176,7 +176,7 @@ void for_each(const Safetensors& file, const std::string& path, F f) {
     f(Entry{path, name, type, [&file, &n = name] { return file.load(n); }});
 }
 
-/// The name in the text of the state that the source calls `name`, or that name itself.
+/// The name in the text of the state with this name in the source, or `name` itself.
 std::string state_name(std::span<const Input> inputs, const Graph& g, std::string_view name) {
   for (const Input& in : inputs)
     if (std::ranges::find(in.names, name) != in.names.end()) return g.name(in.value);
@@ -187,7 +187,8 @@ Safetensors open(const std::string& path) {
   return path.empty() ? Safetensors() : Safetensors::open(path);
 }
 
-/// Every iteration has a tensor, so a larger number is missing others; nor is memory asked for it.
+/// Every iteration has at least one tensor, so a larger number is an error. Checked before memory
+/// is allocated.
 std::int64_t checked_iteration(const Entry& e, const Safetensors& file, std::int64_t k) {
   if (k >= std::ssize(file.types()))
     e.refuse(fmt::format("iteration {} in a file of {}", k,

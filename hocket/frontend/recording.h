@@ -1,5 +1,5 @@
 #pragma once
-// The values that come with a step: where its state starts, what it is fed, what must come out.
+// The values that come with a step: initial state, inputs, expected outputs and state.
 
 #include <map>
 #include <string>
@@ -20,21 +20,21 @@ struct Recording {
   bool has_values() const { return !state.empty(); }
 };
 
-/// Where the files of a recording lie; an empty path: there is none.
+/// Paths of the files of a recording; empty for a missing file.
 struct RecordingFiles {
   std::string state, batches, expected;
 };
 
-/// Reads what there is. Names are those of the inputs in the text: `w` (for all ranks) or `rank0.w`
-/// for state, `iter0.rank0.x` for what is fed, `iter0.rank0.out0` and `final.rank0.w` for what must
-/// come out. A parameter or optimizer state that starts equal on several ranks and is expected on
-/// rank 0 alone is expected on all of them. Error for a tensor of another type, for a value that is
-/// missing or given twice, for unknown names and ranks.
+/// Reads the files that exist. Names are those of the inputs in the text: `w` (for all ranks) or
+/// `rank0.w` for state, `iter0.rank0.x` for fed inputs, `iter0.rank0.out0` and `final.rank0.w` for
+/// expected outputs and state. A parameter or optimizer state that starts equal on several ranks
+/// and is expected on rank 0 alone is expected on all of them. Error for a tensor of another type,
+/// for a value that is missing or given twice, for unknown names and ranks.
 Recording read_recording(const Program& program, const RecordingFiles& files);
 
-/// Of a model saved with one batch: the state by the names of inputs (what the program does not
-/// have is ignored), and two files, either may be "": `in0`... for the inputs that are fed, in
-/// their order, and `out0`..., with `buffer.NAME` for state that the model leaves, by source name.
+/// For a model saved with one batch: the state by the names of inputs (names unknown to the program
+/// are ignored), and two files, either of which may be "": `in0`... for fed inputs in order, and
+/// `out0`..., with `buffer.NAME` for the state at the end, by source name.
 Recording read_recording(const Program& program,
                          const std::map<std::string, Tensor, std::less<>>& state,
                          const std::string& inputs_path, const std::string& expected_path);

@@ -1,5 +1,5 @@
 #pragma once
-// Whose inputs and outputs the tensors of a recording are; for its reader and its writer.
+// The inputs and outputs that the tensors of a recording belong to; for its reader and its writer.
 
 #include <map>
 #include <span>
@@ -14,8 +14,8 @@ namespace hocket::frontend {
 
 using Table = std::vector<std::vector<Tensor>>;  // by rank and input or output
 
-/// `out0`, `out1`, ... by place; where all outputs have names like that, by those, since a source
-/// may leave places empty.
+/// `out0`, `out1`, ... by position. If all outputs have such names, these are used, since a source
+/// may skip positions.
 inline std::vector<std::string> recorded_names(const std::vector<Output>& outputs) {
   auto numbered = [](const Output& o) {
     return o.name.size() > 3 && o.name.starts_with("out") &&
@@ -71,9 +71,9 @@ inline bool same_bytes(const Tensor& a, const Tensor& b) {
   return a && b && a.bytes().data() == b.bytes().data();
 }
 
-/// Rank 0 speaks for this one: its state starts as the same bytes, and steps keep it the same. A
-/// buffer need not stay the same: it may follow what each rank is fed. `state` is the start, by
-/// rank and input; without it no rank follows another.
+/// True when the final state of rank 0 is expected on this rank, too: the initial state is the
+/// same, and steps keep it the same. This does not hold for buffers, which may depend on the inputs
+/// of each rank. `state` is the initial state by rank and input; without it the answer is false.
 inline bool follows_rank_0(const Interface& interface, const Table& state, int rank,
                            std::size_t input) {
   if (rank == 0 || state.empty() || interface.of(rank).graph != interface.of(0).graph) return false;

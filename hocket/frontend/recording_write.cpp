@@ -15,7 +15,7 @@ void write_recording(const Program& program, const Recording& recording,
         if (const Tensor& t = table[static_cast<std::size_t>(r)][i]) f(r, i, t);
   };
   Tensors state, batches, expected;
-  // One value that all ranks with a state of that name share stands there once.
+  // A value that all ranks with a state of this name share is written once.
   struct Holders {
     std::size_t owners = 0, same = 0;
     const Tensor* first = nullptr;

@@ -11,7 +11,7 @@
 namespace hocket::frontend {
 namespace {
 
-/// The groups of all-reduces that each value passes through, as a set shared by most values.
+/// For each value, the groups of the all-reduces that it has passed through.
 class Updates {
  public:
   explicit Updates(const Graph& g) : graph_(g), groups_(g.value_bound()) {
@@ -28,11 +28,12 @@ class Updates {
       std::set<std::string>& mine = groups_[graph_.result(n, i).index];
       if (reduces) mine.insert(node.attr<std::string>("group"));
       if (lists) {
-        // Every result belongs to the parameter at its place in the list.
+        // Every result belongs to the parameter at the same position in the list.
         std::size_t count = node.slot(0).size();
         mine = of(node.slot(1)[i % count]);
       } else if (node.op->body != nullptr || node.op->moves_data) {
-        // A number that scales a tensor, such as a norm to clip by, keeps no elements equal.
+        // A number that scales a tensor, such as a norm to clip by, does not make it equal on
+        // ranks.
         const bool number = graph_.type(graph_.result(n, i)).shape.empty();
         for (Value v : node.inputs)
           if (number || !graph_.type(v).shape.empty()) mine.insert(of(v).begin(), of(v).end());

@@ -1,6 +1,5 @@
 #pragma once
-// What an importer reads before it translates: the graph of the source, calls of foreign operators
-// on named values, the same whichever file it came from.
+// The graph of the source, read from any format: calls of PyTorch operators on named values.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,7 +25,7 @@ struct Ref {
   std::int32_t result = -1;  ///< of a node with several results, where the source names it directly
 };
 
-/// `a:b:c` as Python writes it; what is left out is none.
+/// A Python slice `a:b:c`; omitted parts are none.
 struct Slice {
   List parts;  ///< three
 };
@@ -35,10 +34,10 @@ struct Dict {
   std::vector<std::pair<std::string, Argument>> entries;
 };
 
-/// A device, a layout, a memory format: written in the source, without meaning here.
+/// A device, a layout or a memory format, which have no meaning here.
 struct Ignored {};
 
-/// One argument of a call. Alternatives are what the formats can write.
+/// One argument of a call. The alternatives are those that the formats can write.
 struct Argument : std::variant<std::monostate, bool, std::int64_t, double, std::string, DType, Ref,
                                List, Ignored, Slice, Dict> {
   using variant::variant;
@@ -49,7 +48,7 @@ struct Argument : std::variant<std::monostate, bool, std::int64_t, double, std::
   bool none() const { return index() == 0; }
 };
 
-/// What the source says about one result: its type and strides; nothing for what is no tensor.
+/// The type and strides of one result in the source; nothing if it is not a tensor.
 struct Meta {
   std::optional<Type> type;
   Ints strides;
@@ -68,11 +67,11 @@ struct SourceNode {
 
   // of a placeholder
   InputInfo input = {};
-  /// A placeholder that is the same storage as an earlier one: the index of that one.
+  /// For a placeholder that shares the storage of an earlier one, the index of that one.
   std::optional<std::uint32_t> same_as = {};
 };
 
-/// A result that the source writes back into a state without a call that says so.
+/// A result that the source writes back into a state or input without a call that does so.
 struct Mutation {
   Ref value;
   std::uint32_t placeholder = 0;
@@ -88,7 +87,7 @@ struct Source {
   std::map<std::string, Tensor, std::less<>> constants;
   /// Sets of ranks by the name of a process group, where the file gives them.
   std::map<std::string, std::vector<std::vector<int>>, std::less<>> groups;
-  /// The graph will be differentiated: `detach` means something.
+  /// The graph will be differentiated, so `detach` has an effect.
   bool differentiable = false;
 
   bool has_paths() const {

@@ -36,7 +36,7 @@ TensorId Storages::view(At at, TensorId of, View step) {
     t.version = storage(of).version;
     t.type = graph_.type(t.value);
   } else {
-    // What a view of it would be, found on a stand-in that nobody keeps.
+    // The type of the view is inferred in a temporary graph.
     Graph scratch;
     Value in = scratch.add_input(tensors_[of].type, "x");
     Value v = t.step.op != nullptr
@@ -68,12 +68,13 @@ Value Storages::zeros(At at, const Type& type) {
 Value Storages::read(At at, TensorId t) {
   const Storage& s = storage(t);
   if (!s.value && tensors_[t].type.elements() == 0) return zeros(at, tensors_[t].type);
-  // What was just written whole is known, whatever else of its storage is not.
+  // A tensor that was just written completely is known, even if other parts of its storage are not.
   bool known = s.unwritten == 0 || (tensors_[t].value && tensors_[t].version == s.version);
   if (!s.value || !known) fail("reads memory that nobody has written yet");
   if (s.unwritten > 0) return tensors_[t].value;
   if (in_flight(t)) fail("reads a value in flight that was not waited for");
-  // Up to the nearest tensor that is not stale, and down again; chains of views may be long.
+  // Walks up to the nearest tensor that is not stale, and down again. Iterative, because chains of
+  // views may be long.
   std::vector<TensorId> stale;
   TensorId at_tensor = t;
   while (tensors_[at_tensor].of && tensors_[at_tensor].version != s.version) {
@@ -98,13 +99,13 @@ void Storages::write(At at, TensorId t, Value v) {
     s.arriving = {t, v};
     return;
   }
-  // A part of unwritten memory goes into zeros, which nobody may read before all is written.
-  // Parts are taken to be apart from each other.
+  // A part of unwritten memory is put into zeros, which cannot be read before all parts are
+  // written. Parts are assumed to be disjoint.
   std::int64_t elements = tensors_[t].type.elements();
   if (!s.value && tensors_[t].of) s.value = zeros(at, tensors_[s.whole].type);
   std::int64_t left = tensors_[t].of ? std::max<std::int64_t>(0, s.unwritten - elements) : 0;
   s.unwritten = 0;
-  // From the part to the whole, each tensor on the way holding its new value.
+  // From the part to the whole; each tensor on the way gets its new value.
   std::vector<std::pair<TensorId, Value>> values{{t, v}};
   while (tensors_[t].of) {
     TensorId of = *tensors_[t].of;
@@ -134,7 +135,7 @@ void Storages::wait(At at, TensorId t) {
 
 namespace {
 
-/// `whole` with `part` in place of what the slice chooses; slices of the source cut one dimension.
+/// `whole` with the slice replaced by `part`; slices of the source restrict one dimension.
 Value put_slice(At at, Value whole, Value part, const Attributes& attributes) {
   Graph& g = *at.graph;
   const Shape shape = g.type(whole).shape;
@@ -220,11 +221,12 @@ bool is_contiguous(const Shape& shape, const Ints& strides) {
 
 bool can_view(const Shape& shape, const Ints& strides, const Shape& wanted) {
   if (std::ranges::find(shape, 0) != shape.end()) return true;
-  std::vector<std::pair<std::int64_t, std::int64_t>> dims;  // size and stride, of those that count
+  std::vector<std::pair<std::int64_t, std::int64_t>>
+      dims;  // size and stride of those larger than 1
   for (std::size_t i = 0; i < shape.size(); ++i)
     if (shape[i] != 1) dims.emplace_back(shape[i], strides[i]);
-  // Neighbours that lie behind one another form a block; every block must be cut into wanted
-  // dimensions of its own.
+  // Adjacent dimensions that are contiguous in memory form a block; every block must be a product
+  // of wanted dimensions.
   std::size_t w = wanted.size();
   for (std::size_t i = dims.size(); i > 0;) {
     std::int64_t block = dims[--i].first;

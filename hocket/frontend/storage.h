@@ -1,10 +1,10 @@
 #pragma once
-// Tensors of the source: storages seen through views, and who sees which write.
+// Tensors of the source: storages, their views, and which view sees which write.
 //
-// The source writes in place; our graph has values only. A storage therefore remembers the value of
-// its whole contents now; a view remembers how it is read from the tensor it was taken of. A write
-// through a view puts the new part back into the storage and makes every other view stale; a stale
-// view is read anew when somebody asks for it, at the place where he asks.
+// The source writes in place; a graph has only values. So a storage keeps the current value of its
+// whole contents, and a view keeps the op that reads it from its base tensor. A write through a
+// view puts the new part back into the storage and makes every other view stale. A stale view is
+// read again at its next use, at that place in the graph.
 
 #include <cstdint>
 #include <functional>
@@ -20,7 +20,7 @@ using TensorId = std::uint32_t;
 
 /// One step from a tensor to a view of it.
 struct View {
-  /// reshape, permute, slice, broadcast or stop_gradient; none: only `read` knows.
+  /// reshape, permute, slice, broadcast or stop_gradient; none: `read` is used.
   const Op* op = nullptr;
   Attributes attributes = {};
   /// How any other view is read from the whole, and put back into it; without `put` it cannot be
@@ -33,15 +33,15 @@ class Storages {
  public:
   explicit Storages(Graph& graph) : graph_(graph) {}
 
-  /// A storage of its own that holds this value, which may be in flight.
+  /// A new storage that holds this value, which may be in flight.
   TensorId fresh(Value v);
-  /// A storage whose contents are not defined before it is written whole.
+  /// A new storage whose contents are undefined until it is written completely.
   TensorId undefined(const Type& type);
   /// A tensor that shares the storage of `of`.
   TensorId view(At at, TensorId of, View step);
 
   const Type& type(TensorId t) const { return tensors_[t].type; }
-  /// In elements, as the source laid it out.
+  /// The strides of the source, in elements.
   const Ints& strides(TensorId t) const { return tensors_[t].strides; }
   void set_strides(TensorId t, Ints strides) { tensors_[t].strides = std::move(strides); }
   bool shares_storage(TensorId a, TensorId b) const {
@@ -51,17 +51,17 @@ class Storages {
     const Storage& s = storage(t);
     return s.arriving || (s.value && is_pending(s.value));
   }
-  /// The tensor that is all of its storage.
+  /// The tensor that covers the whole storage of `t`.
   TensorId whole(TensorId t) const { return storage(t).whole; }
 
   /// The value last seen through `t`, stale or in flight; none for one that was never seen.
   Value last_seen(TensorId t) const { return tensors_[t].value; }
   /// The value seen through `t` now. Error when it is in flight or was never written.
   Value read(At at, TensorId t);
-  /// All of `t` becomes v, which has its type or is that in flight, and everything that shares its
-  /// storage sees it.
+  /// Overwrites all of `t` with v, which has its type and may be in flight. All tensors that share
+  /// the storage see it.
   void write(At at, TensorId t, Value v);
-  /// Waits for what is in flight in the storage of `t`; nothing where nothing is.
+  /// Waits for a value in flight in the storage of `t`, if there is one.
   void wait(At at, TensorId t);
 
  private:
@@ -69,13 +69,13 @@ class Storages {
     Value value;
     std::int64_t unwritten = 0;  // elements whose contents are not defined yet
     std::uint32_t version = 0;
-    TensorId whole = 0;  // the tensor that is all of it
+    TensorId whole = 0;  // the tensor that covers all of it
     /// A part that is written when its value has arrived, and that value.
     std::optional<std::pair<TensorId, Value>> arriving = {};
   };
   struct Tensor {
     std::uint32_t storage = 0;
-    std::optional<TensorId> of;  // what it is a view of
+    std::optional<TensorId> of;  // the tensor of which it is a view
     View step;
     Type type;
     Ints strides;
@@ -98,7 +98,7 @@ class Storages {
 /// Row-major strides of a shape.
 Ints contiguous_strides(const Shape& shape);
 bool is_contiguous(const Shape& shape, const Ints& strides);
-/// Whether a tensor laid out like this can be seen under another shape without being copied.
+/// True when a tensor with this shape and strides can be viewed in another shape without a copy.
 bool can_view(const Shape& shape, const Ints& strides, const Shape& wanted);
 
 }  // namespace hocket::frontend

@@ -91,7 +91,7 @@ Value with_product(OperatorCall& c, const Op& op, Value a, Value b, Value d, Ope
 Value divided(OperatorCall& c, Operand a, Operand b) { return c.float_pointwise(ops::div, {a, b}); }
 
 Value bounded(OperatorCall& c, Value x, std::optional<Operand> low, std::optional<Operand> high) {
-  // The dtype takes all three into account; a NaN passes.
+  // The dtype is promoted from all three; NaN stays NaN.
   std::vector<Operand> all{x};
   if (low) all.push_back(*low);
   if (high) all.push_back(*high);

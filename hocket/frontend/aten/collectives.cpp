@@ -1,4 +1,4 @@
-// Functional collectives, of today's dialect and the one before.
+// Functional collectives, of the current dialect and the one before.
 
 #include <algorithm>
 #include <set>
@@ -13,7 +13,7 @@ namespace {
 
 bool is_older(const OperatorCall& c) { return c.row().target.starts_with("c10d_functional."); }
 
-/// The older dialect lists ranks: sets of `group_size`, one behind the other.
+/// The older dialect lists ranks: sets of `group_size` ranks, one after the other.
 std::string listed_group(OperatorCall& c) {
   Ints ranks = c.ints("ranks");
   std::int64_t size = c.integer("group_size");
@@ -39,8 +39,8 @@ std::string listed_group(OperatorCall& c) {
   return name;
 }
 
-/// The name of a process group says nothing about its members: it is one that the file lists, or
-/// the default group, which is everybody.
+/// A process group is one that the file lists by this name, or else the default group of all ranks:
+/// the name itself does not tell its members.
 std::string group(OperatorCall& c) {
   if (is_older(c)) return listed_group(c);
   std::string name = c.text("group_name");
@@ -82,7 +82,7 @@ Returned reducing(OperatorCall& c) {
 Returned moving(OperatorCall& c) { return started(c, {{"group", group(c)}}); }
 Returned from_root(OperatorCall& c) {
   std::string name = group(c);
-  // The source counts ranks in the group.
+  // In the source, too, `src` is a rank within the group.
   return started(c, {{"group", name}, {"root", c.integer("src")}});
 }
 
@@ -111,7 +111,7 @@ Returned in_place(OperatorCall& c, Returned (*functional)(OperatorCall&)) {
 Returned reducing_in_place(OperatorCall& c) { return in_place(c, reducing); }
 Returned from_root_in_place(OperatorCall& c) { return in_place(c, from_root); }
 
-/// Waiting for what is there already changes nothing, so that a second wait vanishes.
+/// A second wait on the same tensor has no effect and is dropped.
 Returned wait(OperatorCall& c) {
   TensorId t = c.tensor("input");
   c.translation().storages.wait(c.at(), t);

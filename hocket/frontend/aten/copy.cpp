@@ -1,4 +1,4 @@
-// What copies elements to other places.
+// Operators that copy elements: concatenation, repetition, pads, triangles.
 
 #include <algorithm>
 
@@ -49,7 +49,7 @@ Returned stack(OperatorCall& c) {
   return joined(c, all, d);
 }
 
-/// Side by side: along dimension 1, of vectors along their only one.
+/// Concatenates along dimension 1, or vectors along their only one.
 Returned hstack(OperatorCall& c) {
   std::vector<Value> all = some_tensors(c);
   for (Value& v : all)
@@ -57,7 +57,7 @@ Returned hstack(OperatorCall& c) {
   return joined(c, all, c.type(all[0]).shape.size() == 1 ? 0 : 1);
 }
 
-/// On top of each other: a vector is a row.
+/// Concatenates along dimension 0; a vector becomes a row.
 Returned vstack(OperatorCall& c) {
   std::vector<Value> all = some_tensors(c);
   for (Value& v : all)
@@ -169,8 +169,8 @@ Returned pad(OperatorCall& c) {
   return constant_pad(c);
 }
 
-/// Keeps a triangle of the last two dimensions; the comparison of column - row with the diagonal is
-/// in the row.
+/// Keeps a triangle of the last two dimensions; the table row has the op that compares column - row
+/// with the diagonal.
 Returned triangle(OperatorCall& c) {
   Value x = c.value("self");
   const Type type = c.type(x);

@@ -1,4 +1,4 @@
-// Where tensors come from: constants, ranges, copies into other dtypes; checks and markers.
+// Operators that make tensors (constants, ranges, copies into other dtypes), checks and markers.
 
 #include <algorithm>
 #include <cmath>
@@ -61,7 +61,7 @@ Returned empty(OperatorCall& c) {
 Returned empty_like(OperatorCall& c) { return unwritten(c, like(c)); }
 Returned new_empty(OperatorCall& c) { return unwritten(c, new_type(c)); }
 
-/// start + step i, for as many i as stay before the end.
+/// start + step i, for all i that stay before the end.
 Returned arange(OperatorCall& c) {
   Number start = c.number("start", zero()), end = c.number("end"), step = c.number("step", one());
   bool whole = !std::holds_alternative<double>(start) && !std::holds_alternative<double>(end) &&
@@ -72,7 +72,7 @@ Returned arange(OperatorCall& c) {
   double count = std::ceil((as_double(end) - as_double(start)) / by);
   if (!(count >= 0)) c.refuse("the end lies before the start");
   if (count > 0x1p40) c.refuse("is too long");
-  // Counted in the widest type of its kind, so that the numbers are those of the source.
+  // Computed in the widest dtype of its kind, so that the numbers equal those of the source.
   DType wide = is_float(dtype) ? DType::f64 : DType::i64;
   Value index = c.iota({wide, false, {static_cast<std::int64_t>(count)}}, 0);
   if (by != 1) index = c.build(ops::mul, {index, c.scalar(wide, step)});
@@ -80,7 +80,7 @@ Returned arange(OperatorCall& c) {
   return c.cast(index, dtype);
 }
 
-/// Of f64, to be rounded.
+/// In f64; the caller rounds.
 Value line(OperatorCall& c) {
   double start = c.real("start"), end = c.real("end");
   std::int64_t steps = c.integer("steps");
@@ -88,7 +88,7 @@ Value line(OperatorCall& c) {
   Type type{DType::f64, false, {steps}};
   if (steps <= 1) return c.filled(type, start);
   double by = (end - start) / static_cast<double>(steps - 1);
-  // From both ends towards the middle, as the source does, so that both are met.
+  // From both ends towards the middle, as in the source, so that both ends are exact.
   Value i = c.iota(type, 0);
   Value up = c.pointwise(ops::add, {c.pointwise(ops::mul, {i, by}), start});
   Value back = c.pointwise(ops::sub, {static_cast<double>(steps - 1), i});
@@ -108,7 +108,7 @@ Returned logspace(OperatorCall& c) {
   return c.cast(c.pointwise(ops::pow, {c.real("base", 10.0), line(c)}), float_dtype(c));
 }
 
-/// Rows and columns of a triangle, as two rows of a constant; the row of the table says which side.
+/// Rows and columns of a triangle, as two rows of a constant; the table row says which side.
 Returned triangle_indices(OperatorCall& c) {
   std::int64_t rows = c.integer("row"), columns = c.integer("col"), offset = c.integer("offset", 0);
   constexpr std::int64_t most = 1 << 12;
@@ -136,13 +136,13 @@ Returned eye(OperatorCall& c) {
   return c.cast(same, c.dtype("dtype", DType::f32));
 }
 
-/// A copy, also where nothing changes.
+/// Always a copy, even if the dtype is the same.
 Returned to_copy(OperatorCall& c) {
   Value x = c.value("self");
   return c.cast(x, c.dtype("dtype", c.type(x).dtype));
 }
 
-/// The tensor itself where nothing changes, unless a copy is asked for.
+/// The tensor itself if nothing changes and no copy is requested.
 Returned to(OperatorCall& c) {
   TensorId x = c.tensor("self");
   DType dtype = c.dtype("dtype", c.type(x).dtype);
@@ -157,7 +157,7 @@ Returned to_other(OperatorCall& c) {
   return c.cast(c.read(x), dtype);
 }
 
-/// Of the destination only the type matters: it need not have been written before.
+/// Only the type of the destination is used: its contents may be undefined.
 Returned copy(OperatorCall& c) {
   const Type type = c.type("self");
   return c.broadcast(c.cast(c.value("src"), type.dtype), type.shape);
@@ -170,7 +170,7 @@ Returned fill(OperatorCall& c) {
 }
 Returned zero_fill(OperatorCall& c) { return c.filled(c.type("self"), zero()); }
 
-/// Checked here, and gone.
+/// Checked here; makes no node.
 Returned assert_metadata(OperatorCall& c) {
   const Type& type = c.type("a");
   if (c.has("size")) {
@@ -183,7 +183,7 @@ Returned assert_metadata(OperatorCall& c) {
   return SourceValue{};
 }
 
-/// A place, not a value: everything behind it belongs to the next stage.
+/// A marker without a value: all later nodes belong to the next stage.
 Returned pipe_split(OperatorCall& c) {
   ++c.translation().stage;
   return SourceValue{};
@@ -246,7 +246,7 @@ constexpr Row creation_table[] = {
     {"aten.zero.default", "self", zero_fill},
     {"aten._assert_tensor_metadata.default", "a size stride dtype", assert_metadata},
     {"pippy._pipe_split.default", "", pipe_split},
-    // what the file cannot say
+    // refused: the state of the generator is not in the file
     {"aten.rand.default", "", nullptr, nullptr, needs_generator},
     {"aten.rand_like.default", "", nullptr, nullptr, needs_generator},
     {"aten.randn.default", "", nullptr, nullptr, needs_generator},

@@ -11,7 +11,7 @@ namespace {
 
 using Values = std::vector<Value>;
 
-/// An operand for each tensor: a list of tensors, a list of numbers, or one of either for all.
+/// An operand for each tensor: from a list of tensors or numbers, or one tensor or number for all.
 class Each {
  public:
   Each(OperatorCall& c, std::string_view name, std::size_t count) {
@@ -23,7 +23,7 @@ class Each {
       for (const Number& n : c.numbers(name)) items_.emplace_back(n);
     } else {
       Operand one = c.operand(name);
-      // A tensor of numbers, one for each; rank 0 is one for all.
+      // A vector has one number for each tensor; a rank-0 tensor is one for all.
       if (one.value && c.type(one.value).shape.size() == 1 && count > 0 &&
           c.row().target.ends_with(".Tensor") && name == "scalars") {
         for (std::size_t i = 0; i < count; ++i) {
@@ -101,7 +101,7 @@ Returned each_pow(OperatorCall& c) {
   });
 }
 
-/// A number to the power of each tensor: the base stands first.
+/// A number to the power of each tensor; the base is the first argument.
 Returned each_power_of(OperatorCall& c) {
   Number base = c.number("self");
   return for_each(c, "exponent", [&](std::size_t, Value x) {

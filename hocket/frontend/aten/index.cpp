@@ -41,8 +41,8 @@ Returned index(OperatorCall& c) {
   return c.build_lists(ops::index, {{x}, i.tensors}, {{"dims", i.dims}})[0];
 }
 
-/// One value wherever a mask over the first dimensions holds: the only use of a mask whose shapes
-/// are known.
+/// Writes one value wherever a mask over the first dimensions holds: the only use of a mask with
+/// static shapes.
 std::optional<Value> masked_put(OperatorCall& c, Value x) {
   const Argument* argument = c.find("indices");
   const List* list = argument == nullptr ? nullptr : argument->as<List>();
@@ -63,7 +63,7 @@ Returned index_put(OperatorCall& c) {
   Value x = c.value("self");
   if (auto masked = masked_put(c, x)) return *masked;
   Indices i = indices(c, c.type(x).shape);
-  // The values take the shape that reading there would have.
+  // The values are broadcast to the shape that reading with these indices would give.
   std::vector<Value> read{x};
   read.insert(read.end(), i.tensors.begin(), i.tensors.end());
   Attributes attributes = Attributes(ops::index, {{"dims", i.dims}})
@@ -83,7 +83,7 @@ Returned index_select(OperatorCall& c) {
   return c.build_lists(ops::index, {{x}, {i}}, {{"dims", Ints{d}}})[0];
 }
 
-/// An index as our gather and scatter want it: of i64, and the tensor of rank 1 at least.
+/// Operands for `gather` and `scatter`: an index of i64, and a tensor of rank 1 at least.
 struct Along {
   Value x, index;
   std::int64_t dim;
@@ -115,7 +115,7 @@ Value covering(OperatorCall& c, Value source, const Shape& shape) {
   return source;
 }
 
-/// What is written: as much of it as the index covers, or one number everywhere.
+/// The values to write: the part of the source that the index covers, or one number everywhere.
 Value scattered(OperatorCall& c, const Along& a) {
   DType dtype = c.type(a.x).dtype;
   const Shape shape = c.type(a.index).shape;
@@ -133,7 +133,7 @@ Returned scatter(OperatorCall& c) {
   return c.reshape(scatter_into(c, a, a.x, scattered(c, a), "replace"), a.shape);
 }
 
-/// Sums over how many were added, rounded down for integers.
+/// The sums divided by the number of summands, rounded down for integers.
 Value divided_by_count(OperatorCall& c, const Along& a, Value sum, bool with_self) {
   const Type type = c.type(a.x);
   Value one = c.filled({type.dtype, false, c.type(a.index).shape}, std::int64_t{1});
@@ -147,7 +147,7 @@ Returned reduced_into(OperatorCall& c, const std::string& reduce, bool mean = fa
   Value source = scattered(c, a), x = a.x;
   bool with_self = c.row().target != "aten.scatter_reduce.two" || c.flag("include_self", true);
   if (!with_self) {
-    // What is reduced into must not count: it is 0 or 1 first, or an element of its own.
+    // The old element must not count: it is replaced by 0, by 1, or by an element of the source.
     Value first = source;
     if (reduce == "sum") first = c.filled(c.type(source), std::int64_t{0});
     if (reduce == "product") first = c.filled(c.type(source), std::int64_t{1});
@@ -168,7 +168,7 @@ Returned scatter_reduce(OperatorCall& c) {
   c.refuse(fmt::format("reduce is '{}'", mode));
 }
 
-/// The gradient of a maximum and its kin: zeros but where the value was taken.
+/// The gradient of a selection, such as a maximum: zero except where the value was taken.
 Returned value_selecting_backward(OperatorCall& c) {
   Value g = c.value("grad"), i = c.cast(c.value("indices"), DType::i64);
   Ints sizes = c.ints("sizes");
@@ -214,7 +214,7 @@ Returned take_along_dim(OperatorCall& c) {
   Value x = c.value("self"), i = c.cast(c.value("indices"), DType::i64);
   if (!c.has("dim")) c.refuse("needs a dimension");
   std::int64_t d = c.dim("dim", c.type(x).shape.size());
-  // All dimensions but one are broadcast together.
+  // All dimensions except `dim` are broadcast together.
   Shape a = c.type(x).shape, b = c.type(i).shape;
   if (a.size() != b.size()) c.refuse("the index has another rank");
   for (std::size_t k = 0; k < a.size(); ++k)
@@ -235,14 +235,13 @@ Returned one_hot(OperatorCall& c) {
   return c.cast(same, DType::i64);
 }
 
-/// How many of the sorted numbers stand before each value; equal ones do when it asks for the
-/// right.
+/// How many of the sorted numbers come before each value; with side `right` also equal ones.
 Value places(OperatorCall& c, Value sorted, Value v) {
   if (c.has("sorter")) c.refuse("a sorter is not supported");
   bool right = c.flag("right", false) || c.text("side", "left") == "right";
   Shape line = c.type(sorted).shape, point = c.type(v).shape;
   if (line.empty()) c.refuse("wants sorted numbers along a dimension");
-  // Rows of sorted numbers each have values of their own; a single row is for all values.
+  // Each row of sorted numbers has its own values; a single row serves all values.
   if (line.size() > 1) line.insert(line.end() - 1, 1);
   point.push_back(1);
   Value behind =

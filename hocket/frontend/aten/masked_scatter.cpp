@@ -9,7 +9,7 @@ namespace {
 
 using nn::Expr;
 
-/// Where the mask holds, the next element of the source.
+/// Takes the next element of the source wherever the mask holds.
 Returned masked_scatter(OperatorCall& c) {
   Value x = c.value("self"), mask = c.value("mask"), source = c.value("source");
   Shape shape = c.common_shape({x, mask});
@@ -19,7 +19,8 @@ Returned masked_scatter(OperatorCall& c) {
   if (count == 0 || all == 0) return x;
   Value ones = c.cast(c.reshape(mask, {all}), DType::i64);
   Expr at = Expr{&c, c.build(ops::cumsum, {ones}, {{"dim", 0}})} - 1;
-  at = apply(ops::clamp, at, 0, Number(count - 1));  // where the mask does not hold, any will do
+  at = apply(ops::clamp, at, 0,
+             Number(count - 1));  // where the mask does not hold, any index is valid
   Value next =
       c.build_lists(ops::index, {{c.reshape(source, {count})}, {at.value}}, {{"dims", Ints{0}}})[0];
   return c.build(ops::select, {mask, c.cast(c.reshape(next, shape), c.type(x).dtype), x});

@@ -1,5 +1,5 @@
 #pragma once
-// Translations of the source's neural-network operators, and the words they share.
+// Helpers for the translations of the source's neural-network operators.
 
 #include <initializer_list>
 #include <span>
@@ -20,32 +20,32 @@ Reduction reduction(const OperatorCall& c);
 Value optional_value(OperatorCall& c, std::string_view name);
 /// For a slot that may be empty.
 std::vector<Value> slot(Value v);
-/// One number for each of `count` dimensions; a single one stands for all, `missing` for none.
+/// One number for each of `count` dimensions; a single number is used for all, `missing` for none.
 Ints per_dim(const OperatorCall& c, std::string_view name, std::size_t count, std::int64_t missing);
 
 // ---- types
-/// The dtype that formulas on this one are computed in; rounded once at the end.
+/// The dtype in which formulas on this dtype are computed; results are rounded once at the end.
 DType wide_dtype(DType dtype);
-/// The dtype that all of these have (empty ones do not count), otherwise the wide one of the first.
+/// The dtype that all of these have (without empty ones), otherwise the wide dtype of the first.
 DType common_dtype(const OperatorCall& c, std::initializer_list<Value> values);
-/// What the source says about a result, when it says anything.
+/// The type that the source gives for a result; null if it gives none.
 const Type* result_type(const OperatorCall& c, std::size_t result);
-/// In the dtype that the source gives this result, otherwise in `missing`.
+/// Cast to the dtype that the source gives for this result, otherwise to `missing`.
 Value as_result(OperatorCall& c, Value v, std::size_t result, DType missing);
-/// None where the mask says that the source wants nothing.
+/// The values, empty where the source's mask is false.
 std::vector<Value> masked(const OperatorCall& c, std::vector<Value> values, std::string_view mask);
 
 // ---- shapes
 Ints all_dims(std::size_t rank);
 Ints last_dims(std::size_t rank, std::size_t count);
 Ints dims_but(std::size_t rank, std::size_t dim);
-/// A vector in the place of dimension 1 of a tensor of that rank.
+/// A vector as dimension 1 of a tensor of that rank; the other dimensions are 1.
 Value by_channel(OperatorCall& c, Value v, std::size_t rank);
-/// x with `low` and `high` more along each dimension, all of this number.
+/// x padded by `low` and `high` elements of this value in each dimension.
 Value padded(OperatorCall& c, Value x, const Ints& low, const Ints& high, double value);
 
 // ---- formulas
-/// A value with the arithmetic of formulas: shapes spread and numbers keep their digits.
+/// A value with operators for formulas: shapes are broadcast, and numbers are not rounded first.
 struct Expr {
   OperatorCall* call = nullptr;
   Value value;
@@ -61,7 +61,7 @@ struct Term {
   Term(int n) : operand(n) {}                              // NOLINT(google-explicit-constructor)
 };
 
-/// In the dtype that formulas are computed in.
+/// Cast to the dtype that formulas are computed in.
 Expr wide(OperatorCall& c, Value v);
 Expr wide(OperatorCall& c, std::string_view name);
 
@@ -85,17 +85,17 @@ Expr operator&(const Expr& a, const Expr& b);
 Expr operator|(const Expr& a, const Expr& b);
 
 // ---- shared by several files
-/// As the source multiplies tensors of any rank: a vector is a row on the left, a column on the
-/// right, and its dimension goes again.
+/// The source's product of tensors of any rank: a vector is a row on the left and a column on the
+/// right, and its added dimension is removed from the result.
 Value product(OperatorCall& c, Value a, Value b, bool transpose_b = false);
-/// `self` with `pad` more elements, taken from itself: reflect, replicate or circular.
+/// `self` padded by `pad` with its own elements: reflect, replicate or circular.
 Value padded_from_itself(OperatorCall& c, std::string_view mode);
-/// One spatial dimension of images that are made larger or smaller.
+/// One spatial dimension of images that are resized.
 struct Resize {
   std::int64_t dim, in, out;
-  double factor;  ///< as the caller gave it, otherwise 0
+  double factor;  ///< as given by the caller, otherwise 0
 };
-/// From images of shape `in`; the operator's name says how many dimensions.
+/// For images of shape `in`; the operator's name gives the number of dimensions.
 std::vector<Resize> resizes(const OperatorCall& c, const Ints& in);
 /// f(x), computed wide and rounded once.
 template <class F>

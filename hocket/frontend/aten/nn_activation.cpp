@@ -13,7 +13,7 @@ Expr tanh(const Expr& x) { return apply(ops::tanh, x); }
 Expr sigmoid(const Expr& x) { return apply(ops::sigmoid, x); }
 Expr softplus_of(const Expr& x) { return apply(ops::log1p, exp(x)); }
 
-// ---- those that are ops of ours
+// ---- one op each
 
 Returned one_op(OperatorCall& c) { return c.float_pointwise(*c.row().op, {c.value("self")}); }
 
@@ -37,7 +37,7 @@ Returned gelu_backward(OperatorCall& c) {
                            {c.value("grad_output"), c.value("self")});
 }
 
-// ---- made of exponentials
+// ---- composed of exponentials
 
 struct Elu {
   double negative, positive, inner;
@@ -112,7 +112,7 @@ Value log_sigmoid_of(OperatorCall& c) {
 
 Returned log_sigmoid(OperatorCall& c) { return log_sigmoid_of(c); }
 
-/// The second result helps the source's own gradient; some kernels leave it empty.
+/// The second result is a buffer for the source's own gradient; some kernels leave it empty.
 Returned log_sigmoid_forward(OperatorCall& c) {
   const Type* buffer = result_type(c, 1);
   bool empty = buffer != nullptr && buffer->shape != c.type("self").shape;

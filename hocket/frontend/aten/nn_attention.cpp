@@ -1,8 +1,8 @@
 // Scaled dot-product attention under its many names, and its gradients.
 //
-// A row of the mask that lets nothing through gives zeros in the source, not NaN. Such rows are
-// opened before our op sees them and their results are replaced behind it, so that gradients stay
-// finite too.
+// A row whose mask excludes everything gives zeros in the source, not NaN. For such rows the mask
+// is opened before the `attention` op and the results are replaced after it, so that gradients stay
+// finite, too.
 
 #include <algorithm>
 #include <cmath>
@@ -15,15 +15,15 @@ namespace {
 
 struct Attention {
   Value q, k, v;     // [batch, heads, length, size], of one dtype
-  Value mask, seen;  // opened; whether a row lets anything through: [.., .., length, 1]
+  Value mask, seen;  // opened; `seen`: the row is not fully masked, [.., .., length, 1]
   bool causal = false;
   double scale = 0;
   DType out = DType::f32;
-  Shape lead;           // what stood before the last two dimensions
-  std::int64_t groups;  // heads of q for each of k and v
+  Shape lead;           // the dimensions before the last two
+  std::int64_t groups;  // heads of q for each head of k and v
 };
 
-/// Every head of k and v serves several of q, one behind the other.
+/// Repeats every head of k and v for the consecutive heads of q that share it.
 Value with_heads(OperatorCall& c, Value v, std::int64_t heads) {
   Shape shape = c.type(v).shape;
   if (shape.size() < 3) return v;
@@ -43,7 +43,7 @@ Shape lead_of(const OperatorCall& c, Value v) {
   return lead;
 }
 
-/// Four dimensions: batch dimensions but the last become one.
+/// Reshapes to four dimensions: all leading dimensions but the last become one.
 Value four_dims(OperatorCall& c, Value v, const Shape& lead, bool spread) {
   Shape shape = c.type(v).shape, flat;
   std::size_t n = lead.size();
@@ -129,7 +129,7 @@ Attended attended(OperatorCall& c, const Attention& a) {
   return {c.reshape(y, shape), only_seen(c, a, r[1], 0)};
 }
 
-/// What the softmax gives, in the wide dtype.
+/// The result of the softmax, in the wide dtype.
 Expr probabilities(OperatorCall& c, const Attention& a) {
   Expr q = wide(c, a.q), k = wide(c, a.k);
   double size = static_cast<double>(c.type(a.q).shape[3]);
@@ -153,7 +153,8 @@ Returned attention(OperatorCall& c) {
   return attended(c, attention_of(c, optional_value(c, "attn_mask"))).y;
 }
 
-/// The kernel for CPUs takes a bool mask as numbers to add; only its caller turns it into one.
+/// The kernel for CPUs, `_math.default`, adds a bool mask as numbers; its usual caller converts the
+/// mask before the call.
 Returned attention_math(OperatorCall& c) {
   Value mask = optional_value(c, "attn_mask");
   bool counts = c.row().target == "aten._scaled_dot_product_attention_math.default";
@@ -170,7 +171,7 @@ Returned flash_for_cpu(OperatorCall& c) {
   return std::vector<Value>{r.y, as_result(c, r.lse, 1, c.type(r.lse).dtype)};
 }
 
-/// Some kernels pad the rows to a multiple, keep a last dimension of one, or leave it out.
+/// Some kernels pad the rows to a multiple or keep a last dimension of size 1.
 Value lse_result(OperatorCall& c, Value lse) {
   const Type* wanted = result_type(c, 1);
   if (wanted == nullptr || wanted->shape.size() < 3) return lse;
@@ -180,7 +181,7 @@ Value lse_result(OperatorCall& c, Value lse) {
   return c.reshape(lse, wanted->shape);
 }
 
-/// The other results hold nothing without dropout: sequence tables, seeds, masks for debugging.
+/// The other results (sequence tables, seeds, debug masks) are not used without dropout: zeros.
 std::vector<Value> with_rest(OperatorCall& c, const Attended& r, std::size_t count) {
   std::vector<Value> results{r.y, lse_result(c, r.lse)};
   for (std::size_t i = 2; i < count; ++i) {
@@ -200,7 +201,7 @@ Returned flash(OperatorCall& c) {
 
 // ---- gradients
 
-/// Heads that were shared: their gradients add up.
+/// Sums the gradients of the heads of q that share a head of k or v.
 Value shared_heads(OperatorCall& c, Value d, const Attention& a, std::string_view name) {
   const Shape wanted = c.type(name).shape;
   if (a.groups > 1) {
@@ -220,11 +221,11 @@ Value lse_operand(OperatorCall& c, const Attention& a) {
     lse = c.reshape(lse, shape);
   }
   if (c.type(lse).shape[2] > q[2]) lse = c.slice(lse, 2, 0, q[2]);
-  // A row that sees nothing has no share in any gradient.
+  // A fully masked row must not contribute to any gradient.
   return only_seen(c, a, lse, infinity);
 }
 
-/// By the mask that was added: as by the scores, summed where it was spread.
+/// The gradient of an added mask: that of the scores, summed over broadcast dimensions.
 Value mask_gradient(OperatorCall& c, const Attention& a, Value dy, Value y, Value mask) {
   Expr g = wide(c, dy), v = wide(c, a.v);
   Expr dp{&c, c.build(ops::matmul, {g.value, v.value}, {{"transpose_b", true}})};

@@ -1,5 +1,5 @@
-// Batch norm under its many names. In training it writes its running statistics, whether a node of
-// the source says so or not.
+// The variants of batch norm. In training it writes its running statistics, even if the source has
+// no node for it.
 
 #include "hocket/frontend/aten/nn.h"
 #include "hocket/frontend/aten/operators.h"
@@ -9,10 +9,10 @@ namespace {
 
 struct BatchNorm {
   Value y, mean, invstd;
-  Value running_mean, running_var;  // moved on; none where there are none
+  Value running_mean, running_var;  // updated; none where there are none
 };
 
-/// What all forms share: weights in the dtype of x or everything wide, statistics wide.
+/// The operands of all variants: weights in the dtype of x or everything wide, statistics wide.
 struct Operands {
   Value x, weight, bias;
   DType out, stats;
@@ -52,7 +52,7 @@ BatchNorm of_batch(OperatorCall& c) {
                   optional_value(c, "running_var"));
 }
 
-/// The statistics are those given; the source returns empty ones.
+/// Uses the given statistics; the source returns empty ones.
 BatchNorm of_statistics(OperatorCall& c) {
   if (!c.has("running_mean") || !c.has("running_var"))
     c.refuse("without training it needs running_mean and running_var");
@@ -75,7 +75,7 @@ std::vector<Value> with_saved(OperatorCall& c, const BatchNorm& n) {
           as_result(c, n.invstd, 2, c.type(n.invstd).dtype)};
 }
 
-/// Bytes for the gradient that only the source's own kernels read.
+/// A buffer for the gradient that only the source's own kernels read.
 Value reserve(OperatorCall& c) {
   const Type* type = result_type(c, 3);
   return c.filled(type != nullptr ? *type : Type{DType::u8, false, {0}}, std::int64_t{0});
@@ -115,8 +115,8 @@ Returned with_update(OperatorCall& c) { return with_reserve(c, true); }
 Returned no_update(OperatorCall& c) { return with_reserve(c, false); }
 Returned cudnn_batch_norm(OperatorCall& c) { return with_reserve(c, c.flag("training")); }
 
-/// Every image by itself: a batch norm whose channels are those of all images. The running
-/// statistics become the mean of what each image would make of them.
+/// Normalises every image by itself: a batch norm over the channels of all images. The running
+/// statistics become the mean of the updates by each image.
 Returned instance_norm(OperatorCall& c) {
   if (!c.flag("use_input_stats")) return of_statistics(c).y;
   Operands o = operands(c);
@@ -155,7 +155,7 @@ std::vector<Value> trained_gradient(OperatorCall& c, const Gradient& g, std::str
                                               slot(g.weight)});
 }
 
-/// With fixed statistics the norm is a line by channel.
+/// With fixed statistics the norm is an affine function per channel.
 std::vector<Value> fixed_gradient(OperatorCall& c, const Gradient& g) {
   std::size_t rank = c.type(g.x).shape.size();
   Expr dy = wide(c, g.dy), x = wide(c, g.x);

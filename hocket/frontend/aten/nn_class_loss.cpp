@@ -34,7 +34,7 @@ Expr beside_classes(const Expr& v) {
   return {v.call, v.call->reshape(v.value, shape)};
 }
 
-/// For each sample whether it counts, a class that exists, and the weight of that class.
+/// For each sample: whether it counts, a class in range, and the weight of that class.
 struct Samples {
   Expr counts, safe;
   Term weight = 1.0;
@@ -69,7 +69,7 @@ Expr total(const Expr& v) {
   return reduce(ops::sum, v, all_dims(v.call->type(v.value).shape.size()), false);
 }
 
-/// Reduced, but a single sample always gives rank 0.
+/// Applies the reduction; a single sample always gives rank 0.
 Expr reduced(const Loss& l, Reduction how, bool single) {
   if (how == none && !single) return l.each;
   Expr all = total(l.each);
@@ -82,7 +82,7 @@ std::vector<Value> nll(OperatorCall& c) {
   Reduction how = reduction(c);
   DType dtype = c.type("self").dtype;
   Value y = c.cast(reduced(l, how, k.single).value, dtype);
-  // Without a reduction the source leaves the sum of weights at zero.
+  // Without a reduction the source's sum of weights is zero.
   bool weighed = how != none || k.single;
   Value weights = weighed ? total(l.weights).value : c.scalar(wide_dtype(dtype), 0.0);
   return {y, as_result(c, weights, 1, dtype)};
@@ -107,7 +107,7 @@ Returned nll_loss_backward(OperatorCall& c) {
 
 // ---- cross entropy
 
-/// Without weights it is our op, on rows of classes.
+/// Without weights: the `cross_entropy` op on rows of classes.
 Value plain_cross_entropy(OperatorCall& c) {
   Value x = c.value("self"), target = c.cast(c.value("target"), DType::i64);
   const Shape shape = c.type(x).shape, rows = c.type(target).shape;
@@ -130,13 +130,13 @@ Expr log_softmax(Expr x) {
   return {x.call, x.call->build(ops::log_softmax, {x.value}, {{"dim", std::int64_t{1}}})};
 }
 
-/// The scores times the weight of each class, where there are weights.
+/// The scores times the class weights, if there are weights.
 Expr with_class_weight(OperatorCall& c, const Expr& x) {
   if (!c.has("weight")) return x;
   return x * wide(c, by_channel(c, c.value("weight"), c.type(x.value).shape.size()));
 }
 
-/// Part of every sample's target is spread evenly over the classes.
+/// Spreads a part of every target evenly over the classes.
 Value smoothed_cross_entropy(OperatorCall& c, double smoothing) {
   Classes k = classes(c, "self");
   k.x = log_softmax(k.x);

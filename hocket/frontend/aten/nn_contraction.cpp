@@ -1,4 +1,4 @@
-// Sums of products over named dimensions: einsum and its relatives.
+// Sums of products over labelled dimensions: einsum, tensordot, bilinear, kron.
 
 #include <algorithm>
 #include <map>
@@ -47,7 +47,7 @@ Value in_order(OperatorCall& c, const Labeled& t, const Labels& order) {
   return c.permute(t.value, dims);
 }
 
-/// A dimension of size 1 is as long as the same one of the other tensor.
+/// Broadcasts dimensions of size 1 to the size of the same label in the other tensor.
 Labeled stretched(OperatorCall& c, const Labeled& t, const Labeled& other) {
   Shape shape = c.type(t.value).shape;
   for (std::size_t i = 0; i < t.labels.size(); ++i)
@@ -55,7 +55,7 @@ Labeled stretched(OperatorCall& c, const Labeled& t, const Labeled& other) {
   return {c.broadcast(t.value, shape), t.labels};
 }
 
-/// In this order of labels, with dimensions of size 1 for those it lacks.
+/// Permuted to this order of labels, with dimensions of size 1 for missing labels.
 Value aligned(OperatorCall& c, const Labeled& t, const Labels& order) {
   Labels own;
   Shape shape;
@@ -73,7 +73,7 @@ Labels joined(std::initializer_list<Labels> parts) {
   return all;
 }
 
-/// The product, summed over all labels but those kept.
+/// The product, summed over all labels not in `kept`.
 Labeled contract(OperatorCall& c, Labeled a, Labeled b, const Labels& kept) {
   a = without(c, a, joined({kept, b.labels}));
   b = without(c, b, joined({kept, a.labels}));
@@ -108,7 +108,7 @@ struct Equation {
   Labels result;
 };
 
-/// Dimensions behind dots are counted from their last one, beyond all letters.
+/// Labels of the dimensions that `...` stands for: this plus their number counted from the last.
 constexpr int dots = 256;
 
 Labels labels_of(const OperatorCall& c, std::string_view term, std::size_t dotted) {
@@ -128,7 +128,7 @@ Labels labels_of(const OperatorCall& c, std::string_view term, std::size_t dotte
   return labels;
 }
 
-/// What the source means when an equation has no result: dots, then labels that occur once.
+/// The result of an equation that names none: `...`, then the labels that occur once.
 Labels implied_result(const std::vector<Labels>& operands, std::size_t dotted) {
   std::map<int, int> times;
   for (const Labels& labels : operands)
@@ -163,7 +163,7 @@ Equation equation(OperatorCall& c, const std::vector<Value>& tensors) {
   return e;
 }
 
-/// From left to right, each product summed over what nobody needs any more.
+/// From left to right; each product is summed over the labels that are not needed any more.
 Returned einsum(OperatorCall& c) {
   std::vector<Value> tensors = c.values("tensors");
   if (tensors.empty()) c.refuse("no operands");
@@ -220,7 +220,7 @@ Returned bilinear(OperatorCall& c) {
   return c.cast(all.value, dtype);
 }
 
-/// Each element of the first times all of the second.
+/// Each element of the first times the whole second tensor.
 Returned kron(OperatorCall& c) {
   Value a = c.value("self"), b = c.value("other");
   Shape left = c.type(a).shape, right = c.type(b).shape, wide_left, wide_right, shape;

@@ -23,7 +23,7 @@ Window window(const OperatorCall& c, std::size_t spatial) {
   return w;
 }
 
-/// `padding="same"`: as many zeros as keep the size; an odd one more goes to the end.
+/// `padding="same"`: the zeros that keep the size; if their number is odd, the end gets one more.
 Value pad_to_keep_size(OperatorCall& c, Value x, Value w, Window& window) {
   const Argument* padding = c.find("padding");
   const std::string* how = padding != nullptr ? padding->as<std::string>() : nullptr;
@@ -86,8 +86,9 @@ Value conv_gradient(OperatorCall& c, const Op& op, Value dy, Value other, const 
                   {"shape", Ints(shape.begin(), shape.end())}});
 }
 
-/// A transposed convolution is the gradient of a plain one from y to x, whose window may find more
-/// places in y than x has, where output_padding reaches the stride: those count as zeros of x.
+/// A transposed convolution is the gradient of a plain one from y to x. If output_padding reaches
+/// the stride, the window has more positions in y than x has elements; x is padded with zeros
+/// there.
 Value extended(OperatorCall& c, Value x, const Window& at) {
   Ints none(at.stride.size() + 2, 0), more = none;
   for (std::size_t i = 0; i < at.stride.size(); ++i)

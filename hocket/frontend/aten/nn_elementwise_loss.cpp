@@ -1,4 +1,4 @@
-// Losses that compare element by element, and their gradients.
+// Elementwise losses and their gradients.
 
 #include "hocket/frontend/aten/nn.h"
 #include "hocket/frontend/aten/operators.h"
@@ -8,7 +8,7 @@ namespace {
 
 using enum Reduction;
 
-/// Mean, sum or nothing, of one element for each.
+/// The mean or the sum of the elements, or the elements themselves.
 Value reduced(OperatorCall& c, const Expr& each, DType out) {
   if (reduction(c) == none) return c.cast(each.value, out);
   const Op& op = reduction(c) == mean ? ops::mean : ops::sum;
@@ -24,7 +24,7 @@ Value compared(OperatorCall& c, F f) {
   return reduced(c, f(wide(c, "self"), wide(c, "target")), common(c));
 }
 
-/// f(x, target) times the incoming gradient, and its share where the loss is a mean.
+/// f(x, target) times the incoming gradient, divided by the number of elements for a mean.
 template <class F>
 Value slope_times_gradient(OperatorCall& c, F slope) {
   Expr g = wide(c, "grad_output");
@@ -48,7 +48,7 @@ Returned l1_loss(OperatorCall& c) {
   return compared(c, [](const Expr& x, const Expr& t) { return apply(ops::abs, x - t); });
 }
 
-/// Square near zero, straight beyond `beta`.
+/// Quadratic near zero, linear beyond `beta`.
 Returned smooth_l1_loss(OperatorCall& c) {
   double beta = c.real("beta", 1);
   if (beta == 0) return l1_loss(c);
@@ -89,7 +89,7 @@ Expr weighted(OperatorCall& c, const Expr& v) {
   return c.has("weight") ? v * wide(c, "weight") : v;
 }
 
-/// Logarithms are cut off at -100, so that a certain mistake costs a number.
+/// Logarithms are clamped at -100, so that the loss stays finite.
 Returned binary_cross_entropy(OperatorCall& c) {
   return compared(c, [&](const Expr& x, const Expr& t) {
     Expr no = apply(ops::maximum, apply(ops::log1p, -x), -100.0);

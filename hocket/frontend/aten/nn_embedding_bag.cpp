@@ -1,5 +1,5 @@
-// Rows of a table, reduced bag by bag. Bags begin where the offsets say: which bag a row falls
-// into depends on values, the shapes do not.
+// Rows of a table, reduced bag by bag. A bag begins at its offset, so the bag of a row depends on
+// values; shapes do not.
 
 #include <limits>
 
@@ -35,19 +35,19 @@ Expr at(OperatorCall& c, const Expr& x, Value index) {
   return {&c, c.build_lists(ops::index, {{x.value}, {index}}, {{"dims", Ints{0}}})[0]};
 }
 
-/// As a column beside rows.
+/// As a column, to be broadcast over rows.
 Expr column(OperatorCall& c, const Expr& v) {
   return {&c, c.reshape(v.value, {c.type(v.value).elements(), 1})};
 }
 
-/// The bag of each of n rows: how many bags have begun, less one.
+/// The bag of each of n rows: the number of bags that have begun, minus one.
 Value bag_of_each(OperatorCall& c, Value offsets, std::int64_t n) {
   Value begun = added_by(c, offsets, c.filled(c.type(offsets), std::int64_t{1}), n + 1);
   begun = c.slice(c.build(ops::cumsum, {begun}, {{"dim", 0}}), 0, 0, n);
   return (Expr{&c, begun} - 1).value;
 }
 
-/// The largest of each bag and the first id that has it; zeros for bags without elements.
+/// The maximum of each bag and the first id that has it; zeros for empty bags.
 std::vector<Expr> largest(OperatorCall& c, const Expr& rows, Value bag, const Expr& counts,
                           Value id) {
   const Type type = c.type(rows.value);
@@ -92,7 +92,7 @@ Returned embedding_bag(OperatorCall& c) {
     Expr divisor{&c, c.cast(apply(ops::maximum, counts, 1).value, c.type(y.value).dtype)};
     if (mode(c) == mean) y = y / column(c, divisor);
   }
-  // On some machines the source does not say which bag each row is in.
+  // On some machines the source's second result is not the bag of each row: it is zeros here.
   const Type* second = result_type(c, 1);
   bool told = second == nullptr || second->elements() == n;
   return std::vector{c.cast(y.value, c.type(table).dtype),

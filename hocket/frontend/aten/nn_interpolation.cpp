@@ -1,4 +1,4 @@
-// Images resampled between their elements: at even distances, and where a grid says.
+// Interpolation in images: at even distances, and at the positions of a grid.
 
 #include "hocket/frontend/aten/nn.h"
 #include "hocket/frontend/aten/operators.h"
@@ -8,8 +8,8 @@ namespace {
 
 // ---- even distances
 
-/// How much of each element of `in` is in each of `out`, [in, out]: near elements by their
-/// distance, all others not at all.
+/// The weight of each element of `in` in each of `out`, [in, out]: near elements by their distance,
+/// all others zero.
 Expr shares(OperatorCall& c, const Resize& r, bool aligned, DType dtype) {
   Type type{dtype, false, {r.in, r.out}};
   auto in = static_cast<double>(r.in), out = static_cast<double>(r.out);
@@ -22,14 +22,14 @@ Expr shares(OperatorCall& c, const Resize& r, bool aligned, DType dtype) {
   return apply(ops::maximum, 1.0 - apply(ops::abs, at - from), 0.0);
 }
 
-/// One dimension after the other is multiplied by its shares, or backwards by their transpose.
+/// Multiplies each dimension by its matrix of shares; for the gradient, by its transpose.
 Value resampled(OperatorCall& c, Value x, const Ints& size, bool backward) {
   Value y = wide(c, x).value;
   std::size_t rank = c.type(x).shape.size();
   if (rank != size.size()) c.refuse("a gradient of another rank");
   for (const Resize& r : resizes(c, size)) {
     Expr m = shares(c, r, c.flag("align_corners"), c.type(y).dtype);
-    Ints last = all_dims(rank);  // exchanged with this dimension
+    Ints last = all_dims(rank);  // swapped with this dimension
     std::swap(last[static_cast<std::size_t>(r.dim)], last.back());
     y = c.permute(product(c, c.permute(y, last), m.value, backward), last);
   }
@@ -50,7 +50,7 @@ Returned linear_resize_backward(OperatorCall& c) {
 
 enum class Outside : std::uint8_t { zeros, border, reflection };
 
-/// The grid's -1 to 1 as elements of a dimension, brought inside where the source does.
+/// Maps the grid's range [-1, 1] to positions in a dimension, and positions outside of it back.
 Expr position(const Expr& grid, std::int64_t elements, bool aligned, Outside outside) {
   auto size = static_cast<double>(elements);
   Expr at = aligned ? (grid + 1.0) * 0.5 * (size - 1) : ((grid + 1.0) * size - 1.0) * 0.5;
@@ -65,13 +65,13 @@ Expr position(const Expr& grid, std::int64_t elements, bool aligned, Outside out
   return apply(ops::clamp, at, 0.0, size - 1);
 }
 
-/// An element of one dimension that a position takes, and how much of it.
+/// An element of one dimension that a position reads, and its weight.
 struct Tap {
   Value index;
   Expr share;
 };
 
-/// Elements outside count as nothing; their index points anywhere inside.
+/// Elements outside have weight zero; their index is any valid one.
 Tap tap(const Expr& at, const Expr& share, std::int64_t elements) {
   OperatorCall& c = *at.call;
   Expr inside = (at >= 0.0) & (at <= static_cast<double>(elements - 1));
@@ -114,7 +114,7 @@ Returned grid_sampler(OperatorCall& c) {
       Expr part = Expr{&c, there} * Expr{&c, c.reshape((v.share * h.share).value, one)};
       y = y.value ? y + part : part;
     }
-  return c.cast(c.permute(y.value, {0, 3, 1, 2}), type.dtype);  // channels came last
+  return c.cast(c.permute(y.value, {0, 3, 1, 2}), type.dtype);  // from channels last
 }
 
 constexpr std::string_view vec = "input output_size align_corners scale_factors";

@@ -1,4 +1,4 @@
-// Matrix products of every rank, with what is added to them.
+// Matrix products of every rank, with addends.
 
 #include "hocket/frontend/aten/nn.h"
 #include "hocket/frontend/aten/operators.h"
@@ -10,7 +10,7 @@ Value matmul(OperatorCall& c, Value a, Value b, bool transpose_b = false) {
   return c.build(ops::matmul, {a, b}, {{"transpose_b", transpose_b}});
 }
 
-/// A stack of rows by one matrix: the stack is flattened, so that it is one product.
+/// A stack of rows times one matrix: the stack is flattened to get a single product.
 Value by_matrix(OperatorCall& c, Value a, Value b, bool transpose_b) {
   Shape shape = c.type(a).shape;
   std::int64_t width = shape.back(), rows = 1;
@@ -21,7 +21,7 @@ Value by_matrix(OperatorCall& c, Value a, Value b, bool transpose_b) {
   return c.reshape(y, shape);
 }
 
-/// Two stacks of matrices whose leading dimensions spread.
+/// Two stacks of matrices, with broadcast leading dimensions.
 Value by_stack(OperatorCall& c, Value a, Value b) {
   auto split = [&](Value v) {
     Shape lead = c.type(v).shape, matrix;
@@ -66,7 +66,7 @@ Returned two_factors(OperatorCall& c) {
   return product(c, c.cast(a, dtype), c.cast(b, dtype));
 }
 
-/// beta self + alpha y, rounded once; self is not even read where beta is 0.
+/// beta self + alpha y, rounded once; self is not read where beta is 0.
 Value plus_self(OperatorCall& c, Expr y, DType dtype) {
   Number alpha = c.number("alpha", std::int64_t{1}), beta = c.number("beta", std::int64_t{1});
   if (as_double(alpha) != 1) y = y * alpha;
@@ -99,7 +99,7 @@ Returned addr(OperatorCall& c) {
 Returned addmv(OperatorCall& c) { return plus_product(c, c.value("mat"), c.value("vec")); }
 Returned baddbmm(OperatorCall& c) { return plus_product(c, c.value("batch1"), c.value("batch2")); }
 
-/// The sum over the stack is one product of matrices that stand side by side.
+/// The sum over the stack is one product of the concatenated matrices.
 Returned addbmm(OperatorCall& c) {
   Value a = c.value("batch1"), b = c.value("batch2");
   Shape left = c.type(a).shape, right = c.type(b).shape;

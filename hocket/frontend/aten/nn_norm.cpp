@@ -16,7 +16,7 @@ std::vector<Value> cast_slot(OperatorCall& c, Value v, DType dtype) {
   return v ? slot(c.cast(v, dtype)) : slot(v);
 }
 
-/// The dtype that a gradient by an optional weight has.
+/// The dtype of the gradient of an optional weight.
 DType weight_dtype(const OperatorCall& c, Value weight, Value x) {
   return c.type(weight ? weight : x).dtype;
 }
@@ -35,7 +35,7 @@ std::vector<Value> layer_normed(OperatorCall& c) {
 
 Returned layer_norm(OperatorCall& c) { return layer_normed(c)[0]; }
 
-/// Statistics in the dtype of the file: CPUs keep 16 bits where all operands have them.
+/// Statistics in the dtype of the file: on CPUs they have 16 bits if all operands have.
 Returned native_layer_norm(OperatorCall& c) {
   std::vector<Value> y = layer_normed(c);
   for (std::size_t i : {1, 2}) y[i] = as_result(c, y[i], i, c.type(y[i]).dtype);
@@ -57,7 +57,7 @@ Returned native_layer_norm_backward(OperatorCall& c) {
 
 // ---- root mean square
 
-/// Left out, it is the distance of 1 to the next number of the wide dtype.
+/// The default is the machine epsilon of the wide dtype.
 double rms_eps(const OperatorCall& c, DType dtype) {
   bool twice = wide_dtype(dtype) == DType::f64;
   return c.real("eps", twice ? std::numeric_limits<double>::epsilon()

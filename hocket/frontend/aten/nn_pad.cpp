@@ -1,5 +1,4 @@
-// Pads whose elements are those of the tensor: mirrored, repeated at the edge, or from the other
-// end.
+// Pads with elements of the tensor: mirrored, repeated at the edge, or from the other end.
 
 #include <algorithm>
 
@@ -10,7 +9,7 @@
 namespace hocket::frontend::nn {
 namespace {
 
-/// One dimension: what a pad adds before and behind it.
+/// One dimension, and the number of elements padded at its beginning and end.
 struct PadSide {
   std::int64_t dim, size, low, high;
 };
@@ -27,10 +26,10 @@ std::vector<PadSide> pad_sides(const OperatorCall& c, const Shape& shape, const 
   return all;
 }
 
-/// Which element stands at each place of the padded dimension.
+/// The index in the source of each element of the padded dimension.
 Value pad_source_index(OperatorCall& c, const PadSide& s, std::string_view mode) {
   auto number = [](std::int64_t n) { return Number(n); };
-  // What a negative pad cuts off does not come back from the other end.
+  // Elements that a negative pad cuts off are not used for a circular pad at the other end.
   std::int64_t first = std::max<std::int64_t>(0, -s.low), last = s.size - 1;
   std::int64_t left = s.size - first - std::max<std::int64_t>(0, -s.high);
   std::int64_t most = std::max(s.low, s.high), size = s.size + s.low + s.high;
@@ -50,7 +49,7 @@ Value pad_source_index(OperatorCall& c, const PadSide& s, std::string_view mode)
   return at.value;
 }
 
-/// By the operator's name.
+/// The mode that the operator's name gives.
 std::string_view mode_of(const OperatorCall& c) {
   return c.row().target.starts_with("aten.reflection") ? "reflect" : "replicate";
 }
@@ -65,7 +64,7 @@ Value taken_from_itself(OperatorCall& c, const Ints& pads, std::string_view mode
 
 Returned pad(OperatorCall& c) { return taken_from_itself(c, c.ints("padding"), mode_of(c)); }
 
-/// Every element gets the gradients of all its places.
+/// Every element gets the sum of the gradients of all its copies.
 Returned pad_backward(OperatorCall& c) {
   Value dy = c.value("grad_output"), d = wide(c, dy).value;
   if (c.type(d).shape.size() != c.type("self").shape.size()) c.refuse("a gradient of another rank");

@@ -24,7 +24,7 @@ Returned cdist(OperatorCall& c) {
   return distances(c, c.reshape(a, left), c.reshape(b, right));
 }
 
-/// Every row with every later one: pair k starts row i at k = i (2n - 1 - i) / 2, solved for i.
+/// Every row with every later one. Pairs of row i begin at k = i (2n - 1 - i) / 2, solved for i.
 Returned pdist(OperatorCall& c) {
   Value x = c.value("self");
   const Shape& shape = c.type(x).shape;

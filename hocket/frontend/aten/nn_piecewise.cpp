@@ -1,4 +1,4 @@
-// Activations made of straight lines, and gradients with a condition.
+// Piecewise linear activations, and gradients with a condition.
 
 #include <limits>
 
@@ -75,7 +75,7 @@ Returned hardshrink(OperatorCall& c) {
                     [&](const Expr& x) { return select(within(x, c.real("lambd", 0.5)), 0.0, x); });
 }
 
-/// Inside, x times zero: a NaN stays and so does the sign of zero.
+/// Inside the range x is multiplied by zero, which keeps NaN and the sign of zero.
 Returned softshrink(OperatorCall& c) {
   double edge = c.real("lambd", 0.5);
   return activation(c, [&](const Expr& x) {
@@ -111,7 +111,7 @@ Returned prelu_backward(OperatorCall& c) {
   return std::vector<Value>{dx, dw};
 }
 
-/// Without `eps` what lies outside has no gradient at all; with it, none that counts.
+/// Outside of the range the gradient is zero with `eps`, and NaN without it.
 Returned logit_backward(OperatorCall& c) {
   double eps = c.real("eps", -1);
   bool cut = eps >= 0;

@@ -124,7 +124,7 @@ Ints wanted_size(const OperatorCall& c, std::size_t rank) {
   return out;
 }
 
-/// The mean of a box is the mean of means along each dimension, so dimensions go one by one.
+/// The mean of a box is the mean of means along each dimension: reduces them one by one.
 Returned adaptive_avg_pool(OperatorCall& c) {
   Value x = c.value("self");
   const Type type = c.type(x);
@@ -142,7 +142,7 @@ Returned adaptive_avg_pool(OperatorCall& c) {
   return c.cast(y, type.dtype);
 }
 
-/// Each element of the gradient is shared by its window; windows overlap.
+/// Distributes each element of the gradient over its window; windows overlap.
 Value uneven_shares(OperatorCall& c, Value dy, std::int64_t dim, std::int64_t in) {
   const Shape shape = c.type(dy).shape;
   auto d = static_cast<std::size_t>(dim);
@@ -181,7 +181,7 @@ Returned adaptive_avg_pool_backward(OperatorCall& c) {
   return c.cast(d, type.dtype);
 }
 
-/// The largest of uneven windows along one dimension; places goes with values.
+/// The maxima of uneven windows along one dimension, with their places.
 void uneven_largest(OperatorCall& c, Value& values, Value& places, std::int64_t dim,
                     std::int64_t out) {
   std::int64_t in = c.type(values).shape[static_cast<std::size_t>(dim)];
@@ -198,7 +198,8 @@ void uneven_largest(OperatorCall& c, Value& values, Value& places, std::int64_t 
   places = c.build_all(ops::concat, where, {{"dim", dim}})[0];
 }
 
-/// From the last dimension to the first, so that the first of equals is that of the whole window.
+/// From the last dimension to the first, so that among equal elements the first of the whole window
+/// is chosen.
 Returned adaptive_max_pool(OperatorCall& c) {
   Value values = c.value("self");
   const Shape shape = c.type(values).shape;

@@ -1,4 +1,4 @@
-// Images made larger or smaller by taking the nearest element, and shuffles of pixels.
+// Resizing of images by nearest element, and pixel shuffles.
 
 #include <algorithm>
 #include <cmath>
@@ -9,11 +9,11 @@
 namespace hocket::frontend::nn {
 namespace {
 
-/// One spatial dimension: which element of `in` each of `out` takes.
+/// One spatial dimension: the element of `in` that each of `out` reads.
 struct Side {
   std::int64_t dim, in, out;
   float scale;
-  float shift;  // half an element where the source rounds exactly
+  float shift;  // half an element for the exact variant
 
   std::int64_t source(std::int64_t i) const {
     if (shift == 0 && out == in) return i;
@@ -21,7 +21,7 @@ struct Side {
     auto at = static_cast<std::int64_t>(std::floor((static_cast<float>(i) + shift) * scale));
     return std::min(at, in - 1);
   }
-  /// Every element is taken equally often, in order.
+  /// True when every element is repeated equally often, in order.
   bool repeats() const {
     if (in < 1 || out % in != 0) return false;
     for (std::int64_t i = 0; i < out; ++i)
@@ -82,7 +82,7 @@ std::vector<Side> sides(const OperatorCall& c, const Ints& in) {
   return all;
 }
 
-/// The index of the element that each takes, computed as the source computes it.
+/// The source index of each element, with the source's arithmetic.
 Value source_index(OperatorCall& c, const Side& s) {
   Expr i{&c, c.iota({DType::f32, false, {s.out}}, 0)};
   Expr at = apply(ops::floor, (i + double{s.shift}) * double{s.scale});
@@ -131,7 +131,7 @@ Returned nearest_backward(OperatorCall& c) {
   return c.cast(d, c.type(dy).dtype);
 }
 
-// ---- channels into space and back
+// ---- channels to space and back
 
 /// The last three dimensions of x as [channels, height, width], and all before them.
 struct Image {
@@ -180,7 +180,7 @@ Returned pixel_unshuffle(OperatorCall& c) {
                   {m.channels * r * r, m.height / r, m.width / r});
 }
 
-/// Channels of all groups in turn.
+/// Interleaves the channels of all groups.
 Returned channel_shuffle(OperatorCall& c) {
   Value x = c.value("self");
   const Shape& s = c.type(x).shape;

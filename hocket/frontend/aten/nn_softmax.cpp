@@ -1,4 +1,4 @@
-// Softmax, dropout that drops nothing, embeddings.
+// Softmax, dropout of nothing or everything, embeddings.
 
 #include <limits>
 
@@ -8,7 +8,7 @@
 namespace hocket::frontend::nn {
 namespace {
 
-/// Runs f(values, dim) with tensors of rank 0 seen as vectors of one element.
+/// Runs f(values, dim), with tensors of rank 0 as vectors of one element.
 template <class F>
 Value along(OperatorCall& c, std::vector<Value> values, F f) {
   const Shape shape = c.type(values[0]).shape;
@@ -35,7 +35,7 @@ Returned plain_softmax(OperatorCall& c) {
   return softmax_like(c, *c.row().op, c.cast(x, dtype));
 }
 
-/// Rows of nothing but minus infinity become zero instead of NaN.
+/// Rows of only minus infinity give zeros instead of NaN.
 Returned safe_softmax(OperatorCall& c) {
   Value x = c.value("self");
   Expr wanted{&c, c.cast(x, c.dtype("dtype", c.type(x).dtype))};
@@ -61,7 +61,7 @@ bool keeps_all(OperatorCall& c) {
   return c.real("p") == 0 || !c.flag("train", true) || c.type("input").elements() == 0;
 }
 
-/// Dropping all is a product with zero, which keeps NaN and infinities visible.
+/// Dropping everything is a product with zero, as in the source: NaN and infinities give NaN.
 Value dropped_all(OperatorCall& c) { return c.pointwise(ops::mul, {c.value("input"), 0.0}); }
 
 Returned dropout(OperatorCall& c) {

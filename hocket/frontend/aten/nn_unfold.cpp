@@ -27,7 +27,8 @@ Windows windows(const OperatorCall& c, std::span<const std::int64_t> image) {
   return w;
 }
 
-/// Rows and columns in the padded image, for [kernel height, kernel width, down, across].
+/// Row and column indices in the padded image, of shape [kernel height, kernel width, windows down,
+/// windows across].
 std::vector<Value> places(OperatorCall& c, const Windows& w) {
   Type type{DType::i64, false, {w.kernel[0], w.kernel[1], w.count[0], w.count[1]}};
   std::vector<Value> all;
@@ -56,7 +57,7 @@ Returned im2col(OperatorCall& c) {
   return c.reshape(x, columns);
 }
 
-/// Where windows overlap their elements are added.
+/// Elements of overlapping windows are summed.
 Returned col2im(OperatorCall& c) {
   Value x = c.value("self");
   const Type type = c.type(x);

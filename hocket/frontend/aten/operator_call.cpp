@@ -14,7 +14,7 @@ double as_double(const Number& n) {
 
 namespace {
 
-/// Arguments that say where a tensor lives or how its memory is made: they have no meaning here.
+/// Arguments about the device or the memory of a tensor, which are ignored here.
 bool is_placement(std::string_view name) {
   return name == "device" || name == "layout" || name == "memory_format" || name == "pin_memory" ||
          name == "non_blocking" || name == "generator" || name == "requires_grad" ||
@@ -55,7 +55,7 @@ OperatorCall::OperatorCall(Translation& translation, const SourceNode& node, con
       refuse(fmt::format("has {} arguments, wanted at most {}", node.args.size(), names.size()));
     arguments_.emplace_back(names[i], &node.args[i]);
   }
-  // `aten.maximum.out` is `aten.maximum.default` with one argument more.
+  // `aten.maximum.out` is `aten.maximum.default` with one more argument.
   if (node.target.ends_with("out")) names.emplace_back("out");
   for (const auto& [name, argument] : node.kwargs) {
     bool known = std::ranges::find(names, name) != names.end();

@@ -1,5 +1,5 @@
 #pragma once
-// One call of the source, as a translation sees it: arguments by name, values to build with.
+// One call of the source, for its translation: arguments by name, functions that build values.
 
 #include <initializer_list>
 #include <limits>
@@ -19,14 +19,14 @@ namespace hocket::frontend {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// What a source node stands for: nothing, a tensor, or a list of such.
+/// The value of a source node: nothing, a tensor, or a list of such.
 struct SourceValue {
   std::optional<TensorId> tensor;
   std::vector<SourceValue> list;
 };
 
-/// What a translation returns: a new value, several (an empty one: the source has none there), or
-/// tensors that exist already.
+/// The result of a translation: a new value, several (empty where the source has none), or existing
+/// tensors.
 using Returned = std::variant<Value, std::vector<Value>, SourceValue>;
 
 /// A Python number: it never changes the dtype within its kind, and is not rounded before use.
@@ -44,23 +44,23 @@ struct Operand {
   Operand(int n) : number(static_cast<std::int64_t>(n)) {}  // NOLINT(google-explicit-constructor)
 };
 
-/// No size or stride of a source is larger, so that what is computed from two fits 64 bits.
+/// No size or stride of a source may be larger, so that arithmetic with them does not overflow.
 inline constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 
 class OperatorCall;
 
-/// One line of the table: an operator of the source and what makes it out of our ops.
+/// A row of the table: an operator of the source and its translation.
 struct Row {
   std::string_view target;
   /// Names of the arguments in order, as the source declares them, separated by spaces.
   std::string_view arguments;
   Returned (*translate)(OperatorCall&) = nullptr;
-  const Op* op = nullptr;  ///< for translations that many rows share
-  /// Why there is none.
+  const Op* op = nullptr;  ///< for a translation that several rows share
+  /// Why there is no translation.
   std::string_view refusal = {};
 };
 
-/// What lasts from one call to the next.
+/// The state of a translation between calls.
 struct Translation {
   const Source& source;
   Graph& graph;
@@ -85,23 +85,24 @@ class OperatorCall {
   const SourceNode& node() const { return node_; }
   Translation& translation() { return translation_; }
   Graph& graph() { return translation_.graph; }
-  /// Where this call is built. Hostile sizes would ask for any number of nodes.
+  /// The place for new nodes of this call. Their number is limited, because hostile sizes could ask
+  /// for any number.
   At at() const {
     if (++built_ > max_nodes_per_call) refuse("needs too many nodes");
     return {translation_.graph, translation_.graph.return_node(), node_.path};
   }
 
   // ---- arguments, by the names of the row
-  /// None when it was left out or is null.
+  /// Null when the argument was left out or is None.
   const Argument* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
   TensorId tensor(std::string_view name);
   std::vector<TensorId> tensors(std::string_view name);
   /// An item of a list argument.
   TensorId tensor_of(const Argument& a, std::string_view name);
-  /// Whether an argument is a list of tensors, or a node that gives one.
+  /// True for a list of tensors and for a node whose value is one.
   bool is_tensor_list(const Argument& a) const;
-  /// What a tensor holds now.
+  /// The current value of a tensor.
   Value value(std::string_view name) { return read(tensor(name)); }
   std::vector<Value> values(std::string_view name);
   Operand operand(std::string_view name);
@@ -109,19 +110,19 @@ class OperatorCall {
   Number number(std::string_view name, std::optional<Number> missing = {}) const;
   double real(std::string_view name, std::optional<double> missing = {}) const;
   std::int64_t integer(std::string_view name, std::optional<std::int64_t> missing = {}) const;
-  /// A place along a dimension as Python writes it: far beyond the end is just beyond.
+  /// A position along a dimension as in Python, limited in size: far beyond the end means the end.
   std::int64_t position(std::string_view name, std::int64_t missing) const;
   bool flag(std::string_view name, std::optional<bool> missing = {}) const;
   std::string text(std::string_view name, std::optional<std::string> missing = {}) const;
   DType dtype(std::string_view name, DType missing) const;
-  /// A list of ints, or one int where the source lets it stand for a list; empty when left out.
+  /// A list of ints, or one int as a list; empty when left out.
   Ints ints(std::string_view name) const;
   std::vector<Number> numbers(std::string_view name) const;
   std::vector<bool> flags(std::string_view name) const;
-  /// A dimension from 0, negative ones counted from the end.
+  /// A dimension, from 0; in the source negative ones count from the end.
   std::int64_t dim(std::string_view name, std::size_t rank,
                    std::optional<std::int64_t> missing = {}) const;
-  /// The same where the source lets a tensor of rank 0 count as one of rank 1.
+  /// The same, for operators that treat a tensor of rank 0 as one of rank 1.
   std::int64_t dim_or_first(std::string_view name, std::size_t rank,
                             std::optional<std::int64_t> missing = {}) const;
   /// Dimensions, ascending; all of them when left out or empty.
@@ -150,7 +151,7 @@ class OperatorCall {
   /// A constant of rank 0; equal ones are made once.
   Value scalar(DType dtype, const Number& n);
   Value filled(const Type& type, const Number& n);
-  /// Any values, known now.
+  /// A constant with these values.
   Value constant(const hocket::Tensor& tensor);
   /// The index along one dimension of a shape.
   Value iota(const Type& type, std::int64_t dim);
@@ -161,9 +162,9 @@ class OperatorCall {
   Value slice(Value v, std::int64_t dim, std::int64_t start, std::int64_t stop,
               std::int64_t step = 1);
   Value reduce(const Op& op, Value v, const Ints& dims, bool keep);
-  /// Elementwise with the source's promotion and broadcasting. `number_kind` int: integers become
-  /// the default float first. `wide`: in 16-bit floats numbers keep their digits and the result is
-  /// rounded once.
+  /// Elementwise with the source's promotion and broadcasting. With `to_float`, and in
+  /// float_pointwise, integers become the default float first. In 16-bit products and quotients a
+  /// number as second operand is not rounded first.
   Value pointwise(const Op& op, std::initializer_list<Operand> operands) {
     return pointwise(op, std::span(operands.begin(), operands.size()), false);
   }
@@ -171,7 +172,7 @@ class OperatorCall {
     return pointwise(op, std::span(operands.begin(), operands.size()), true);
   }
   Value pointwise(const Op& op, std::span<const Operand> operands, bool to_float);
-  /// The dtype that the source computes these in.
+  /// The dtype of the source's type promotion.
   DType promoted(std::span<const Operand> operands) const;
   DType promoted(std::initializer_list<Operand> operands) const {
     return promoted(std::span(operands.begin(), operands.size()));
@@ -187,7 +188,7 @@ class OperatorCall {
   Shape common_shape(std::initializer_list<Value> values) const {
     return common_shape(std::span(values.begin(), values.size()));
   }
-  /// As an operand of an elementwise op of this shape: rank 0 may stay.
+  /// Broadcast as an operand of an elementwise op of this shape; rank 0 stays.
   Value spread(Value v, const Shape& shape) {
     return type(v).shape.empty() ? v : broadcast(v, shape);
   }

@@ -1,4 +1,4 @@
-// What the translation of a call writes into the graph.
+// The functions of OperatorCall that build values.
 
 #include <fmt/core.h>
 
@@ -161,7 +161,7 @@ DType promote(DType a, DType b) {
     if (bytes(a) != bytes(b)) return bytes(a) > bytes(b) ? a : b;
     return DType::f32;  // bf16 with f16
   }
-  // A byte without sign needs the next wider type with one.
+  // u8 with a signed type needs a signed type wider than u8.
   if (a == DType::u8 || b == DType::u8) {
     DType other = a == DType::u8 ? b : a;
     return other == DType::i8 ? DType::i16 : other;
@@ -170,7 +170,7 @@ DType promote(DType a, DType b) {
 }
 
 DType OperatorCall::promoted(std::span<const Operand> operands) const {
-  // Tensors with dimensions decide; those of rank 0 and numbers only raise the kind.
+  // Tensors with dimensions determine the dtype; rank 0 and numbers can only raise its kind.
   std::optional<DType> tensors, points, numbers;
   auto join = [](std::optional<DType>& all, DType d) { all = all ? promote(*all, d) : d; };
   for (const Operand& o : operands) {
@@ -211,8 +211,8 @@ Shape OperatorCall::common_shape(std::span<const Value> values) const {
 Value OperatorCall::pointwise(const Op& op, std::span<const Operand> operands, bool to_float) {
   DType dtype = promoted(operands), compute = dtype;
   if (to_float && !is_float(dtype)) dtype = compute = DType::f32;
-  // In 16-bit products and quotients a second operand that is a number or of rank 0 keeps its
-  // digits, and only the result is rounded; anywhere else operands are rounded first.
+  // In 16-bit products and quotients a second operand that is a number or has another dtype is not
+  // rounded first, only the result is; everywhere else operands are rounded first.
   auto keeps_digits = [&](std::size_t i) {
     return (&op == &ops::mul || &op == &ops::div) && i == 1 && is_float(dtype) &&
            bytes(dtype) == 2 && (!operands[i].value || type(operands[i].value).dtype != dtype);

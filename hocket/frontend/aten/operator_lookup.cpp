@@ -37,8 +37,8 @@ class OperatorTable {
 
  private:
   const Row* find_plain(std::string_view name, std::string_view overload) const {
-    // In-place forms take their tensor for granted where the others name it, forms with `out` the
-    // word for dimensions.
+    // In the overload names of in-place forms the word for the tensor may be missing, in those with
+    // `out` the word for dimensions.
     std::vector<std::string> overloads{std::string(overload)};
     if (overload == ".Tensor") overloads.insert(overloads.end(), {".default", ".Tensor_Tensor"});
     if (overload == ".Scalar") overloads.emplace_back(".Tensor_Scalar");
@@ -46,7 +46,7 @@ class OperatorTable {
     if (overload == ".int") overloads.emplace_back(".dim_int");
     for (const std::string& o : overloads)
       if (auto it = index_.find(std::string(name) + o); it != index_.end()) return it->second;
-    // What is written somewhere is copied in any case.
+    // A result that is written somewhere is copied in any case, so `x_copy` has the row of `x`.
     if (name.ends_with("_copy")) return find_plain(name.substr(0, name.size() - 5), overload);
     return nullptr;
   }
@@ -54,7 +54,7 @@ class OperatorTable {
   std::unordered_map<std::string_view, const Row*> index_;
 };
 
-/// The legacy dialect hands work handles around, which nothing here can stand for.
+/// The legacy dialect passes work handles around, which cannot be represented here.
 bool is_legacy_collective(std::string_view target) {
   return target.starts_with("c10d.") || target.find("comm_result") != target.npos ||
          target.find("wait_comm") != target.npos;

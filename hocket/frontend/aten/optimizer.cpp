@@ -1,5 +1,5 @@
-// Optimizers and loss scaling on lists of tensors. Of the usual optimizers there is one node for
-// all.
+// Optimizers and loss scaling on lists of tensors. sgd, adam and adamw become one node for the
+// whole list.
 
 #include "hocket/base/error.h"
 #include "hocket/frontend/aten/arithmetic.h"
@@ -27,7 +27,7 @@ SourceValue owned(OperatorCall& c, std::span<const Value> values) {
   return list;
 }
 
-/// New values by list: parameters, gradients, then the other state, as the source returns them.
+/// New values as lists, in the order of the source: parameters, gradients, then the other state.
 SourceValue lists_of(OperatorCall& c, const Values& gradients, const Values& results,
                      std::size_t lists) {
   std::size_t n = gradients.size();
@@ -45,7 +45,7 @@ SourceValue lists_of(OperatorCall& c, const Values& gradients, const Values& res
   return all;
 }
 
-/// The in-place form: state is written where it stands.
+/// The in-place form: the new values are written into the arguments.
 SourceValue write_lists(OperatorCall& c, const SourceValue& all,
                         std::initializer_list<std::string_view> names) {
   std::size_t l = 0;
@@ -58,7 +58,7 @@ SourceValue write_lists(OperatorCall& c, const SourceValue& all,
   return {};
 }
 
-/// With a scale the source leaves the gradients divided by it, unless the step is skipped.
+/// With a scale, the source divides the gradients by it in place, unless the step is skipped.
 Values scaled_gradients(OperatorCall& c) {
   Values grads = c.values("grads");
   if (!c.has("grad_scale")) return grads;
@@ -126,7 +126,7 @@ Returned fused_sgd_in_place(OperatorCall& c) {
   return write_lists(c, sgd_lists(c), {"self", "grads", "momentum_buffer_list"});
 }
 
-/// The rate decays with the step; there is no node for all of them.
+/// The rate decays with the step. Becomes elementwise nodes for each tensor.
 SourceValue adagrad_lists(OperatorCall& c) {
   Values params = c.values("self"), sums = c.values("state_sums"), steps = c.values("state_steps");
   Values grads = scaled_gradients(c), results;
@@ -165,7 +165,7 @@ Returned fused_adagrad_in_place(OperatorCall& c) {
 
 // ---- loss scaling
 
-/// Gradients without the scale, and whether one of them was infinite or NaN.
+/// Gradients divided by the scale, and whether one of them was infinite or NaN.
 std::pair<Values, Value> unscaled(OperatorCall& c) {
   Values grads = c.values("self");
   Value found = c.value("found_inf"), scale = c.reshape(c.value("inv_scale"), {});
@@ -196,8 +196,8 @@ Returned unscale_in_place(OperatorCall& c) {
   return SourceValue{};
 }
 
-/// The scale and the number of steps since it changed: smaller after an infinite gradient, larger
-/// after enough steps without, as long as it stays finite.
+/// The new scale and the number of steps since it changed. It shrinks after an infinite gradient,
+/// and grows after enough steps without one, as long as it stays finite.
 std::pair<Value, Value> next_scale(OperatorCall& c) {
   Value scale = c.value("self"), steps = c.value("growth_tracker");
   const Type type = c.type(scale), count = c.type(steps);

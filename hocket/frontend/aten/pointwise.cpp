@@ -1,4 +1,4 @@
-// Arithmetic element by element, bounds and choices.
+// Elementwise arithmetic, bounds and selections.
 
 #include <cmath>
 #include <limits>
@@ -10,7 +10,7 @@
 namespace hocket::frontend {
 namespace {
 
-// ---- one op of ours
+// ---- one op each
 
 Returned unary_float(OperatorCall& c) { return c.float_pointwise(*c.row().op, {c.value("self")}); }
 
@@ -20,7 +20,7 @@ Returned sign(OperatorCall& c) {
   return c.type(x).dtype == DType::boolean ? x : c.pointwise(ops::sign, {x});
 }
 
-/// The other one where one is NaN.
+/// Where one operand is NaN, the other one.
 Returned extreme_but_nan(OperatorCall& c) {
   Operand a = c.operand("self"), b = c.operand("other");
   DType dtype = c.promoted({a, b});
@@ -32,13 +32,13 @@ Returned extreme_but_nan(OperatorCall& c) {
   return c.broadcast(c.build(ops::select, {is_nan(y), c.spread(x, shape), best}), shape);
 }
 
-/// Rounding leaves integers alone.
+/// Integers stay as they are.
 Returned rounding(OperatorCall& c) {
   Value x = c.value("self");
   return is_float(c.type(x).dtype) ? c.pointwise(*c.row().op, {x}) : x;
 }
 
-/// Absolute value, sign and negation of bool are refused by the source, too, but for these.
+/// For integers the maximum with 0, since the `relu` op takes floats.
 Returned relu(OperatorCall& c) {
   Value x = c.value("self");
   if (!is_float(c.type(x).dtype)) return c.pointwise(ops::maximum, {x, 0});
@@ -51,7 +51,7 @@ Number alpha(OperatorCall& c) { return c.number("alpha", Number(std::int64_t{1})
 
 Returned add(OperatorCall& c) {
   Operand a = c.operand("self"), b = c.operand("other");
-  // Of bools it is an or.
+  // The sum of bools is a logical or.
   if (c.promoted({a, b}) == DType::boolean) return c.pointwise(ops::bit_or, {a, b});
   return with_alpha(c, ops::add, a, b, alpha(c));
 }
@@ -72,7 +72,7 @@ Value floor_divided(OperatorCall& c, Operand a, Operand b) {
   return c.pointwise(ops::floor_div, {a, b});
 }
 
-/// Towards zero.
+/// Division rounded towards zero.
 Value trunc_divided(OperatorCall& c, Operand a, Operand b) {
   DType dtype = c.promoted({a, b});
   if (is_float(dtype)) return c.pointwise(ops::trunc, {c.pointwise(ops::div, {a, b})});
@@ -99,7 +99,7 @@ Returned floor_divide(OperatorCall& c) {
   return floor_divided(c, c.operand("self"), c.operand("other"));
 }
 
-/// What a division towards zero leaves: has the sign of the dividend.
+/// The remainder of division towards zero, which has the sign of the dividend.
 Returned fmod(OperatorCall& c) {
   Operand a = c.operand("self"), b = c.operand("other");
   DType dtype = c.promoted({a, b});
@@ -114,7 +114,7 @@ Returned fmod(OperatorCall& c) {
 
 Returned pow_scalar(OperatorCall& c) { return power(c, c.value("self"), c.number("exponent")); }
 
-/// Bit by bit of the exponent; a negative power of an integer is 0 but for 1 and -1.
+/// By squaring, over the bits of the exponent; a negative power is 0 except for bases 1 and -1.
 Value integer_power(OperatorCall& c, Value base, Value exponent) {
   Shape shape = c.common_shape({base, exponent});
   base = c.broadcast(base, shape);
@@ -143,7 +143,7 @@ Returned pow_tensor(OperatorCall& c) {
   return integer_power(c, c.plain(base, dtype), c.plain(exponent, dtype));
 }
 
-// ---- bounds and choices
+// ---- bounds and selections
 
 Returned clamp(OperatorCall& c) {
   std::optional<Operand> low, high;
@@ -158,7 +158,7 @@ Returned where(OperatorCall& c) {
   DType dtype = c.promoted({a, b});
   if (c.type(condition).dtype != DType::boolean) condition = c.cast(condition, DType::boolean);
   Value x = c.plain(a, dtype), y = c.plain(b, dtype);
-  // All three have one shape, but for rank 0, which our select also takes.
+  // All three get one shape, except for rank 0, which the `select` op also takes.
   Shape shape = c.common_shape({condition, x, y});
   return c.build(ops::select, {c.spread(condition, shape), c.spread(x, shape), c.spread(y, shape)});
 }
@@ -218,7 +218,7 @@ Returned nan_to_num(OperatorCall& c) {
 }
 
 constexpr Row pointwise_table[] = {
-    // one op of ours
+    // one op each
     {"aten.neg.default", "self", unary, &ops::neg},
     {"aten.abs.default", "self", unary, &ops::abs},
     {"aten.sign.default", "self", sign},
@@ -286,7 +286,7 @@ constexpr Row pointwise_table[] = {
     {"aten.xlogy.Tensor", "self other", xlogy},
     {"aten.xlogy.Scalar_Other", "self other", xlogy},
     {"aten.xlogy.Scalar_Self", "self other", xlogy},
-    // bounds and choices
+    // bounds and selections
     {"aten.clamp.default", "self min max", clamp},
     {"aten.clamp.Tensor", "self min max", clamp},
     {"aten.clip.default", "self min max", clamp},

@@ -1,4 +1,4 @@
-// Reductions over dimensions, running sums, sorting.
+// Reductions over dimensions, cumulative sums, sorting.
 
 #include "hocket/base/error.h"
 #include "hocket/frontend/aten/arithmetic.h"
@@ -7,7 +7,7 @@
 namespace hocket::frontend {
 namespace {
 
-/// Sums of bools and integers are kept in i64 unless the call says otherwise.
+/// Sums of bools and integers are in i64 unless the call gives a dtype.
 Value summand(OperatorCall& c, Value x) {
   DType own = c.type(x).dtype;
   return c.cast(x, c.dtype("dtype", is_float(own) ? own : DType::i64));
@@ -45,7 +45,7 @@ Value arg_along(OperatorCall& c, const Op& op, Value x, std::int64_t dim, bool k
   return c.build(op, {x}, {{"dim", dim}, {"keep", keep}});
 }
 
-/// Values and where they stood.
+/// Values and their indices.
 Returned extreme_dim(OperatorCall& c) {
   Value x = c.value("self");
   std::int64_t d = c.dim_or_first("dim", c.type(x).shape.size());
@@ -72,7 +72,7 @@ Returned any_all(OperatorCall& c) {
   Value x = c.value("self");
   DType dtype = c.type(x).dtype == DType::u8 ? DType::u8 : DType::boolean;
   Value truth = c.type(x).dtype == DType::boolean ? x : c.pointwise(ops::ne, {x, 0});
-  // An empty list names no dimension here, unlike in sums.
+  // Unlike for sums, an empty list means no dimension.
   bool none = c.row().target.ends_with(".dims") && c.has("dim") && c.ints("dim").empty();
   if (none) return c.cast(truth, dtype);
   Value y =
@@ -116,7 +116,7 @@ struct Moments {
   Value variance, mean;
 };
 
-/// In the accumulate dtype, rounded once each.
+/// Computed in the accumulate dtype, each rounded once.
 Moments moments(OperatorCall& c) {
   Value x = c.value("self");
   DType dtype = c.type(x).dtype;
@@ -169,7 +169,7 @@ Returned logsumexp(OperatorCall& c) {
   Value wide = c.cast(x, row(dtype).accumulate);
   Ints dims = c.dims("dim", c.type(x).shape.size());
   Value top = c.reduce(ops::max, wide, dims, true);
-  // Infinite tops are left out, so that they do not turn into NaN.
+  // An infinite maximum is not subtracted, since that would give NaN.
   Value finite =
       c.pointwise(ops::lt, {c.build(ops::abs, {top}), std::numeric_limits<double>::infinity()});
   top = c.build(ops::select, {finite, top, c.scalar(c.type(top).dtype, 0.0)});
@@ -197,7 +197,7 @@ Returned topk(OperatorCall& c) {
                      {{"dim", d}, {"k", c.integer("k")}, {"smallest", !c.flag("largest", true)}});
 }
 
-/// The difference of neighbours, n times.
+/// Differences of adjacent elements, n times.
 Returned diff(OperatorCall& c) {
   Value x = c.value("self");
   std::int64_t d = c.dim("dim", c.type(x).shape.size(), -1);

@@ -1,5 +1,5 @@
-// Running maxima, minima and logarithms of sums, by doubling: after step k every element knows the
-// 2^k before it.
+// Cumulative maxima, minima and log-sum-exp, by doubling: after step k every element covers the 2^k
+// elements up to it.
 
 #include "hocket/frontend/aten/nn.h"
 #include "hocket/frontend/aten/operators.h"
@@ -9,8 +9,8 @@ namespace {
 
 using nn::Expr;
 
-/// `combine(earlier, later)` makes out of several values at once, element by element, those of
-/// both ranges together.
+/// `combine(earlier, later)` gives, for several values at once and elementwise, those of both
+/// ranges together.
 template <class F>
 std::vector<Value> scan(OperatorCall& c, std::vector<Value> xs, std::int64_t dim, F combine) {
   std::int64_t size = c.type(xs[0]).shape[static_cast<std::size_t>(dim)];
@@ -40,7 +40,7 @@ Scanned scanned(OperatorCall& c) {
   return {shape.empty() ? c.reshape(x, {1}) : x, c.dim_or_first("dim", shape.size()), shape};
 }
 
-/// The last of equals counts, and of NaNs, which win.
+/// Of equal elements the index of the last one is given; NaN counts as the extreme.
 Returned running_extreme(OperatorCall& c) {
   Scanned s = scanned(c);
   const Op& no_worse = *c.row().op;
@@ -56,7 +56,7 @@ Returned running_extreme(OperatorCall& c) {
 Returned logcumsumexp(OperatorCall& c) {
   Scanned s = scanned(c);
   auto add = [](const std::vector<Expr>& a, const std::vector<Expr>& b) {
-    // Equal infinities have no difference.
+    // The difference of equal infinities would be NaN; it is taken as 0.
     Expr apart = select(apply(ops::eq, a[0], b[0]), 0.0, apply(ops::abs, a[0] - b[0]));
     return std::vector{apply(ops::maximum, a[0], b[0]) +
                        apply(ops::log1p, apply(ops::exp, -apart))};

@@ -1,5 +1,5 @@
 #pragma once
-// Words that the translations of views and copies share.
+// Helpers for the translations of views and copies.
 
 #include "hocket/frontend/aten/operator_call.h"
 
@@ -11,7 +11,7 @@ Ints in_order(std::size_t rank);
 /// A copy of `whole` in which a view of it was replaced by `piece`.
 Value replaced(OperatorCall& c, Value whole, Value piece,
                SourceValue (*choose)(OperatorCall&, TensorId));
-/// The gradient of such a view: zeros of `input_sizes` but for `grad_output` in it.
+/// The gradient of such a view: `grad_output` in its place in zeros of `input_sizes`.
 Value into_zeros(OperatorCall& c, SourceValue (*choose)(OperatorCall&, TensorId));
 
 }  // namespace hocket::frontend

@@ -29,7 +29,7 @@ struct Range {
   std::int64_t start, stop, step;
 };
 
-/// Start and end as Python reads them: from the end when negative, never beyond.
+/// Start and end as in Python: negative ones count from the end, and both are clamped to the size.
 Range python_range(OperatorCall& c, std::int64_t size) {
   std::int64_t start = c.position("start", 0), stop = c.position("end", size);
   std::int64_t step = c.position("step", 1);
@@ -61,7 +61,7 @@ Returned narrow(OperatorCall& c) {
   return part(c, x, d, start, start + length);
 }
 
-/// A part of size 1 without its dimension.
+/// A slice of size 1 with its dimension removed.
 SourceValue selected(OperatorCall& c, TensorId x, std::int64_t d, std::int64_t index) {
   Shape shape = c.type(x).shape;
   std::int64_t size = shape[static_cast<std::size_t>(d)];
@@ -116,7 +116,7 @@ Returned chunk(OperatorCall& c) {
   return equal_parts(c, x, d, (whole + chunks - 1) / chunks);
 }
 
-/// So many parts of equal size; the first ones have one more where that does not come out even.
+/// The given number of parts; if the size is not divisible, the first ones have one more element.
 Returned tensor_split(OperatorCall& c) {
   TensorId x = c.tensor("self");
   std::int64_t d = c.dim("dim", c.type(x).shape.size(), 0), sections = c.integer("sections");
@@ -127,7 +127,7 @@ Returned tensor_split(OperatorCall& c) {
   return parts(c, x, d, sizes);
 }
 
-/// Cut before these indices, which count as those of a slice.
+/// Split before these indices, which are those of a slice.
 Returned tensor_split_at(OperatorCall& c) {
   TensorId x = c.tensor("self");
   std::int64_t d = c.dim("dim", c.type(x).shape.size(), 0);
@@ -153,7 +153,7 @@ Returned unbind(OperatorCall& c) {
   return all;
 }
 
-/// The same parts as copies: later writes do not meet.
+/// The same parts as copies, which share no storage.
 Returned copies(OperatorCall& c, const SourceValue& all) {
   std::vector<Value> values;
   for (const SourceValue& v : all.list) values.push_back(c.read(*v.tensor));

@@ -1,4 +1,4 @@
-// Functions that we compose of our ops: in the compute dtype, rounded once.
+// Functions composed of several ops, computed in the compute dtype and rounded once.
 
 #include <cmath>
 #include <numbers>
@@ -14,7 +14,7 @@ namespace {
 
 using Function = Value (*)(OperatorCall&, Value);
 
-/// The operand as a float, wide enough to compute with, and back.
+/// Runs f on the operand as a float in the compute dtype, and rounds the result.
 template <class F>
 Value composed(OperatorCall& c, Value x, F&& f) {
   DType dtype = is_float(c.type(x).dtype) ? c.type(x).dtype : DType::f32;
@@ -44,10 +44,10 @@ Value log10(OperatorCall& c, Value x) {
 Value exp2(OperatorCall& c, Value x) { return c.pointwise(ops::pow, {2.0, x}); }
 
 Value sinh(OperatorCall& c, Value x) {
-  // Through expm1, which keeps the digits near zero: (e + e / (e + 1)) / 2.
+  // Through expm1, which is accurate near zero: (e + e / (e + 1)) / 2.
   Value e = c.build(ops::expm1, {c.build(ops::abs, {x})});
   Value y = c.build(ops::add, {e, c.build(ops::div, {e, c.pointwise(ops::add, {e, 1.0})})});
-  // Beyond the range of exp the quotient is NaN where the sum is infinite.
+  // Where exp overflows the quotient is NaN, but the result is infinite.
   y = c.build(ops::select, {c.pointwise(ops::eq, {e, infinity}), e, y});
   return c.build(ops::mul, {c.pointwise(ops::mul, {y, 0.5}), c.build(ops::sign, {x})});
 }
@@ -57,7 +57,7 @@ Value cosh(OperatorCall& c, Value x) {
   return c.pointwise(ops::mul, {e, 0.5});
 }
 Value asin(OperatorCall& c, Value x) {
-  // 1 - x x without loss near one.
+  // 1 - x x without cancellation near one.
   Value rest =
       c.build(ops::mul, {c.pointwise(ops::sub, {1.0, x}), c.pointwise(ops::add, {x, 1.0})});
   return c.build(ops::atan, {c.build(ops::div, {x, c.build(ops::sqrt, {rest})})});
@@ -67,7 +67,7 @@ Value acos(OperatorCall& c, Value x) {
       c.build(ops::div, {c.pointwise(ops::sub, {1.0, x}), c.pointwise(ops::add, {x, 1.0})});
   return c.pointwise(ops::mul, {c.build(ops::atan, {c.build(ops::sqrt, {ratio})}), 2.0});
 }
-/// What inverse functions are where the square of x overflows.
+/// The value of inverse hyperbolic functions where the square of x overflows.
 Value log_of_twice(OperatorCall& c, Value x) {
   return c.pointwise(ops::add, {c.build(ops::log, {x}), std::numbers::ln2});
 }
@@ -102,7 +102,7 @@ Returned logit(OperatorCall& c) {
     return c.build(ops::log, {c.build(ops::div, {x, c.pointwise(ops::sub, {1.0, x})})});
   });
 }
-/// To so many digits behind the point, by scaling.
+/// Rounds to the given number of decimals, by scaling.
 Returned round_decimals(OperatorCall& c) {
   Value x = c.value("self");
   if (!is_float(c.type(x).dtype)) return x;
@@ -116,7 +116,7 @@ Returned round_decimals(OperatorCall& c) {
 
 // ---- of two
 
-/// Two operands as floats of one dtype and one shape, and the result in theirs.
+/// Runs f on two operands as floats of one dtype and shape, and casts the result to that dtype.
 template <class F>
 Value composed(OperatorCall& c, F&& f) {
   Operand a = c.operand("self"), b = c.operand("other");
@@ -149,18 +149,18 @@ Returned logaddexp(OperatorCall& c) {
     return c.build(ops::select, {infinite, top, c.build(ops::add, {top, more})});
   });
 }
-/// The size of one, the sign of the other.
+/// The magnitude of one, the sign of the other.
 Returned copysign(OperatorCall& c) {
   return composed(c, [&](Value x, Value y) {
     Value size = c.build(ops::abs, {x});
     return c.build(ops::select, {minus_sign(c, y), c.build(ops::neg, {size}), size});
   });
 }
-/// The angle in the first quarter, then mirrored by the signs of both, which zeros have, too.
+/// The angle in the first quadrant, then mirrored by the signs of both; zeros have signs, too.
 Returned atan2(OperatorCall& c) {
   return composed(c, [&](Value y, Value x) {
     Value up = c.build(ops::abs, {y}), right = c.build(ops::abs, {x});
-    // Equal ones, infinite ones among them, have no other ratio; of zeros the angle is zero.
+    // Equal operands, also infinite ones, have the ratio 1; for zeros the angle is zero.
     Value ratio =
         c.build(ops::select, {c.build(ops::eq, {up, right}), c.scalar(c.type(x).dtype, 1.0),
                               c.build(ops::div, {up, right})});

@@ -1,4 +1,4 @@
-// Views by strides: windows, diagonals, any places of the memory.
+// Views by strides: windows, diagonals, as_strided.
 
 #include <algorithm>
 
@@ -33,7 +33,8 @@ Value offsets(At at, const Shape& shape, const Ints& strides, std::int64_t offse
   return sum;
 }
 
-/// Whether two indices can mean one element. Sorted by stride, each must step over all before it.
+/// True when two indices may refer to one element. Sorted by stride, each stride must exceed the
+/// reach of all smaller ones.
 bool overlaps(const Shape& shape, const Ints& strides) {
   std::vector<std::pair<std::int64_t, std::int64_t>> dims;
   for (std::size_t d = 0; d < shape.size(); ++d)
@@ -98,8 +99,8 @@ SourceValue strided(OperatorCall& c, TensorId x, const Ints& flat_dims, const Sh
   return {c.translation().storages.view(c.at(), x, std::move(view)), {}};
 }
 
-/// Strides of the source are over its memory: that of the whole storage, in the order in which its
-/// dimensions lie there.
+/// Strides of the source refer to memory: that of the whole storage, in the order of its dimensions
+/// in memory.
 SourceValue strided_over_memory(OperatorCall& c, TensorId x) {
   Shape shape = to_shape(c.ints("size"));
   Ints strides = c.ints("stride");
@@ -129,7 +130,7 @@ SourceValue strided_over_memory(OperatorCall& c, TensorId x) {
 
 Returned as_strided(OperatorCall& c) { return strided_over_memory(c, c.tensor("self")); }
 
-/// The copy lies in memory as the tensor does.
+/// The copy has the strides of the tensor.
 Returned as_strided_scatter(OperatorCall& c) {
   return replaced(c, c.value("self"), c.value("src"), [](OperatorCall& call, TensorId copy) {
     call.translation().storages.set_strides(copy, call.strides(call.tensor("self")));
@@ -192,7 +193,7 @@ Returned diagonal_scatter(OperatorCall& c) {
   return replaced(c, c.value("self"), c.value("src"), choose_diagonal);
 }
 
-/// The last dimension as the diagonal of two, which are the last ones unless it says otherwise.
+/// The last dimension as the diagonal of two new ones, which are the last ones by default.
 Returned diag_embed(OperatorCall& c) {
   Value x = c.value("self");
   Shape shape = c.type(x).shape;
@@ -210,7 +211,7 @@ Returned diag_embed(OperatorCall& c) {
   });
 }
 
-/// What all windows hold at a place is added up there.
+/// Sums the elements of all windows that overlap at a position.
 Returned unfold_backward(OperatorCall& c) {
   Value g = c.value("grad_in");
   Ints sizes = c.ints("input_sizes");

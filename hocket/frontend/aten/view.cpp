@@ -9,7 +9,7 @@
 namespace hocket::frontend {
 namespace {
 
-/// Sizes of which one may be -1: what is left.
+/// Sizes of which one may be -1, which is then inferred.
 Shape completed(OperatorCall& c, Ints sizes, std::int64_t elements) {
   auto unknown = std::ranges::find(sizes, -1);
   if (unknown != sizes.end()) {
@@ -29,7 +29,7 @@ Returned view(OperatorCall& c) {
   return c.reshape_view(x, completed(c, c.ints("size"), c.type(x).elements()));
 }
 
-/// A view where the layout allows it, a copy elsewhere.
+/// A view where the layout allows it, otherwise a copy.
 Returned reshaped(OperatorCall& c, TensorId x, const Shape& shape) {
   if (can_view(c.type(x).shape, c.strides(x), shape)) return c.reshape_view(x, shape);
   return c.reshape(c.read(x), shape);
@@ -92,7 +92,7 @@ Returned squeeze(OperatorCall& c) {
 }
 
 Returned squeeze_dims(OperatorCall& c) {
-  // An empty list names no dimension here, unlike in reductions.
+  // Unlike for reductions, an empty list means no dimension.
   if (c.ints("dim").empty()) return c.alias(c.tensor("self"));
   return squeeze(c);
 }
@@ -110,7 +110,7 @@ Returned expanded(OperatorCall& c, TensorId x, Shape shape) {
   if (shape.size() < old.size()) c.refuse("gives fewer sizes than the tensor has");
   for (std::size_t i = 0; i < old.size(); ++i) {
     std::int64_t& size = shape[shape.size() - old.size() + i];
-    if (size == -1) size = old[i];  // keeps what is there
+    if (size == -1) size = old[i];  // keeps its size
   }
   if (shape == old) return c.alias(x);
   return c.view(x, ops::broadcast, {{"shape", Ints(shape.begin(), shape.end())}});
@@ -188,7 +188,7 @@ Returned movedim(OperatorCall& c) {
   return permuted(c, x, dims);
 }
 
-/// Each tensor along a dimension of its own; `xy` has the first two the other way round.
+/// Each tensor along a dimension of its own; for `xy` the first two are swapped.
 Returned meshgrid(OperatorCall& c) {
   std::string indexing = c.text("indexing", "ij");
   if (indexing != "ij" && indexing != "xy") c.refuse(fmt::format("indexing is '{}'", indexing));

@@ -12,11 +12,11 @@
 namespace hocket::frontend {
 namespace {
 
-// What an archive may expand to: a zip bomb holds far more than weights ever compress to.
+// Limits for the unpacked size of an archive: weights never compress as much as a zip bomb.
 constexpr std::uint64_t always_unpacked = std::uint64_t{64} << 20;
 constexpr std::uint64_t unpacked_ratio = 100;
 
-/// A name that a program could unpack outside of the folder it was told to.
+/// A name that would be unpacked outside of the target folder.
 bool leaves_folder(std::string_view name) {
   if (name.starts_with('/') || name.find('\\') != name.npos) return true;
   return std::ranges::any_of(split(name, '/'), [](std::string_view part) { return part == ".."; });
@@ -24,7 +24,7 @@ bool leaves_folder(std::string_view name) {
 
 std::string in_lower_case(std::string text) {
   auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
-  // An abbreviation stays as it is.
+  // An acronym stays in upper case.
   if (text.size() > 1 && is_upper(text[0]) && !is_upper(text[1])) text[0] += 'a' - 'A';
   return text;
 }
@@ -66,7 +66,7 @@ zip_stat_t Archive::Data::about(zip_uint64_t entry) const {
 
 void Archive::Data::open(std::string_view content) {
   bytes = content.size();
-  if (bytes == 0) fail("{}: empty, wanted a zip archive", where);  // libzip would call it one
+  if (bytes == 0) fail("{}: empty, wanted a zip archive", where);  // libzip would accept it
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_buffer_create(content.data(), content.size(), 0, &error);
@@ -142,7 +142,7 @@ std::string Archive::read(std::string_view name, std::uint64_t limit) const {
   if (!file) fail("{}: {}", place(name), in_lower_case(zip_strerror(data_->zip)));
   std::string content;
   content.reserve(stat.size);
-  // One read more than the size: the checksum is looked at behind the last byte.
+  // Reads until the end, because the checksum is verified only after the last byte.
   char chunk[1 << 16];
   for (zip_int64_t n; (n = zip_fread(file.get(), chunk, sizeof chunk)) != 0;) {
     if (n < 0) fail("{}: {}", place(name), in_lower_case(zip_file_strerror(file.get())));

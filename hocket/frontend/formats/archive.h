@@ -1,5 +1,5 @@
 #pragma once
-// A zip archive to be read, from whoever: stored or deflated entries, by name.
+// Reads zip archives from untrusted sources: stored or deflated entries, by name.
 
 #include <cstdint>
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace hocket::frontend {
 
-/// Opened means: every entry has a name of its own that stays within the archive, none is
-/// encrypted, and all together are not much larger than the file. Not for several threads at once.
+/// Opening checks that every entry has a unique name that stays within the archive, that none is
+/// encrypted, and that the unpacked size is within a limit. Not thread-safe.
 class Archive {
  public:
   struct Entry {
@@ -29,7 +29,7 @@ class Archive {
   /// In the order of the archive.
   const std::vector<Entry>& entries() const;
   bool contains(std::string_view name) const;
-  /// The whole entry, its checksum verified. Error when there is none, or one beyond `limit` bytes.
+  /// The whole entry, checksum verified. Error when it is missing or larger than `limit` bytes.
   std::string read(std::string_view name, std::uint64_t limit) const;
   /// `model.pt2: model/byteorder`, for messages about the content of an entry.
   std::string place(std::string_view name) const;

@@ -22,7 +22,7 @@ class CaptureReader {
   Source read() {
     read_header();
     nodes_ = root_.at("nodes");
-    // What is listed may be no nodes at all: memory is asked for within reason.
+    // The list is not checked yet, so the reservation is limited.
     std::size_t count = std::min<std::size_t>(nodes_->array().size(), 1 << 20);
     source_.nodes.reserve(count);
     index_.reserve(count);
@@ -167,7 +167,7 @@ class CaptureReader {
     return list;
   }
 
-  /// `{"node": NAME}` and the like: one key that says what the value is.
+  /// An object such as `{"node": NAME}`, whose only key gives the kind of value.
   Argument read_tagged(Json value) const {
     if (value.object().size() != 1)
       refuse(value, "wanted an object with one key, such as \"node\"");
@@ -203,7 +203,7 @@ class CaptureReader {
                                     : "but no node has that name"));
   }
 
-  /// For a message: all names, as far as nodes have one.
+  /// The names of all nodes that have one, for a message.
   std::vector<std::string_view> names_in_file() const {
     std::vector<std::string_view> names;
     for (Json node : nodes_->array())
@@ -213,7 +213,7 @@ class CaptureReader {
     return names;
   }
 
-  /// Outputs in a dict, or nested, become a plain list with dotted names.
+  /// Outputs in a dict, or nested ones, become a flat list with dotted names.
   void name_outputs(std::vector<Argument>& args) {
     if (args.size() != 1) return;
     bool nested = args[0].as<Dict>() != nullptr;
@@ -266,7 +266,7 @@ class CaptureReader {
   Json root_;
   Source source_;
   std::optional<Json> nodes_;
-  std::string_view node_;  // the one that is being read, for messages
+  std::string_view node_;  // the current one, for messages
   std::unordered_map<std::string_view, std::uint32_t> index_;
   std::vector<std::uint32_t> constants_;  // the nodes
 };

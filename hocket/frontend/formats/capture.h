@@ -9,9 +9,9 @@
 namespace hocket::frontend {
 
 /// Reads the text of a capture; `where` starts the messages. Every reference is to an earlier node,
-/// names are unique, and the output comes last. Constants that stand in the text itself are in the
-/// table; those in a file beside it are the caller's to add, by the targets of constant nodes.
-/// An output that is a dict becomes a list with names. Throws Error.
+/// names are unique, and the output comes last. Constants in the text itself are in the table; the
+/// caller adds those in a separate file, by the targets of constant nodes. An output that is a dict
+/// becomes a list with names. Throws Error.
 Source read_capture(std::string_view json_text, std::string where);
 
 }  // namespace hocket::frontend

@@ -147,7 +147,7 @@ struct JsonDocument::Data {
 
 namespace {
 
-/// A key that comes twice, or none. `keys` is memory to be used again.
+/// A repeated key, or none. `keys` is a buffer that is reused.
 std::optional<std::string_view> twice(JsonObject object, std::vector<std::string_view>& keys) {
   constexpr std::size_t few = 8;
   keys.clear();
@@ -179,7 +179,7 @@ JsonDocument JsonDocument::parse(std::string_view text, std::string where) {
   if (error == simdjson::SUCCESS)
     error = parser.parse_into_document(data->document, text.data(), text.size()).error();
   if (error != simdjson::SUCCESS) {
-    // The parser does not say where.
+    // The parser does not give the position.
     std::string fault = json_fault(text);
     fail("{}: {}", where, fault.empty() ? simdjson::error_message(error) : fault.c_str());
   }
@@ -191,7 +191,7 @@ JsonDocument JsonDocument::parse(std::string_view text, std::string where) {
     if (at.is_object())
       if (auto key = twice(at.object(), keys))
         at.refuse(fmt::format("key {} stands there twice", shown(*key)));
-    // Into brackets, not around them; a closing one is a word like any other.
+    // Enters objects and arrays; a closing bracket is a word of its own.
     at.index_ = at.is_object() || at.is_array() ? at.index_ + 1 : at.after();
   }
   return JsonDocument(std::move(data));

@@ -1,6 +1,6 @@
 #pragma once
-// JSON that somebody else wrote, as a tree to be looked at. Whatever is not as the reader wants it
-// is an Error that says where: `graph.json: nodes[3].args[1].float: a string, wanted a number`.
+// Untrusted JSON as a tree. A value that is not what the reader wants is an Error with its place:
+// `graph.json: nodes[3].args[1].float: a string, wanted a number`.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,14 +19,14 @@ class JsonArray;
 class JsonObject;
 
 /// The parser's tape: a word per bracket, string or literal, two per number. Every opening bracket
-/// knows where the value behind its end starts, so that skipping a value costs nothing.
+/// has the index after its closing one, so a value is skipped in O(1).
 struct JsonTape {
   const std::uint64_t* words = nullptr;
   const std::uint8_t* strings = nullptr;
   std::string where;
 };
 
-/// One value of a document: two words, copied freely, good as long as the document lives.
+/// One value of a document: cheap to copy, valid as long as the document lives.
 class Json {
  public:
   enum class Kind : std::uint8_t { null, boolean, integer, real, string, array, object };
@@ -40,7 +40,7 @@ class Json {
   bool is_object() const { return tag() == '{'; }
 
   bool boolean() const;
-  /// Within 64 bits, with sign; a number with a point or exponent is none.
+  /// A signed 64-bit integer; a number with a point or exponent is refused.
   std::int64_t integer() const;
   /// Any number.
   double number() const;
@@ -48,9 +48,9 @@ class Json {
   JsonArray array() const;
   JsonObject object() const;
 
-  /// Of an object. O(keys); who needs many keys of a large object walks it instead.
+  /// Of an object. O(keys): to read many keys of a large object, iterate over it instead.
   std::optional<Json> find(std::string_view key) const;
-  /// The same, for a key that must be there.
+  /// The same; Error when the key is missing.
   Json at(std::string_view key) const;
 
   /// `graph.json: nodes[3].args[1]`. O(document): for messages.
@@ -68,7 +68,7 @@ class Json {
   std::uint64_t word() const { return tape_->words[index_]; }
   char tag() const { return static_cast<char>(word() >> 56); }
   std::uint64_t payload() const { return word() & ~(std::uint64_t{0xff} << 56); }
-  /// Index of the value behind this one.
+  /// Index of the value after this one.
   std::uint32_t after() const;
   std::string_view text() const;
 
@@ -108,7 +108,7 @@ class JsonArray {
   Json of_;
 };
 
-/// `for (auto [key, value] : value.object())`; no key comes twice.
+/// `for (auto [key, value] : value.object())`; keys are unique.
 class JsonObject {
  public:
   struct Entry {
@@ -139,7 +139,7 @@ class JsonObject {
   Json of_;
 };
 
-/// A parsed text: whole, well-formed, of bounded depth, without objects that have a key twice.
+/// A parsed text: complete, well-formed, of bounded depth, with unique keys in every object.
 class JsonDocument {
  public:
   /// Error `WHERE: byte 17: found 'x', wanted a value` for anything else.
@@ -156,8 +156,8 @@ class JsonDocument {
   std::unique_ptr<Data> data_;
 };
 
-/// What is wrong with a text that is no JSON: `byte 17: found 'x', wanted a value`; empty when
-/// nothing is. Slow and simple: for messages.
+/// The first error in a text that is not JSON: `byte 17: found 'x', wanted a value`; empty for
+/// valid JSON. Slow: only for messages.
 std::string json_fault(std::string_view text);
 
 inline std::uint32_t Json::after() const {

@@ -1,4 +1,4 @@
-// Finds what is wrong with a text that the parser refused.
+// Finds the first error in a text that the parser refused.
 
 #include <charconv>
 #include <cmath>
@@ -17,7 +17,7 @@ class Scanner {
   explicit Scanner(std::string_view text) : text_(text) {}
 
   std::string fault() {
-    std::string open;  // brackets that wait for their ends
+    std::string open;  // brackets that are not closed yet
     bool value_next = true, may_close = false;
     for (;;) {
       skip_blanks();
@@ -130,7 +130,7 @@ class Scanner {
     return true;
   }
 
-  /// The number behind a `u`, or -1.
+  /// The number after a `u`, or -1.
   int hex4() {
     ++at_;
     int value = 0;

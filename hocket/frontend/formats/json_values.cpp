@@ -21,7 +21,7 @@ constexpr DTypeName dtypes[] = {{"float64", DType::f64},   {"float32", DType::f3
                                 {"int16", DType::i16},     {"int8", DType::i8},
                                 {"uint8", DType::u8},      {"bool", DType::boolean}};
 
-/// The list structure is the shape's: checked before memory is asked for.
+/// Checks that nested lists match the shape, before memory is allocated.
 void require_shape(Json value, std::span<const std::int64_t> shape) {
   if (shape.empty()) return;
   auto size = static_cast<std::int64_t>(value.array().size());

@@ -1,5 +1,5 @@
 #pragma once
-// What the two graph formats write in JSON alike: shapes, floats, dtypes, small tensors.
+// Values that both graph formats write in the same way: shapes, floats, dtypes, small tensors.
 
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@ std::optional<DType> torch_dtype(std::string_view name);
 /// All of them, for messages.
 std::string torch_dtype_names();
 
-/// A list of sizes: none negative, few enough, their product within bounds.
+/// A list of sizes. Error when one is negative, or their number or product is too large.
 Shape read_shape(Json value);
 /// A list of strides: as many as there are dimensions, none negative.
 Ints read_strides(Json value, std::size_t dims);

@@ -32,7 +32,7 @@ std::string module_path(std::string_view stack) {
   }
   if (fields.size() != 3) return "";
   std::string_view path = fields[1];
-  // A module that is called again is `name@1`; it is the same module.
+  // The second call of a module is written `name@1`; it is the same module.
   std::size_t at = path.rfind('@');
   bool number = at != path.npos && at + 1 < path.size() &&
                 path.find_first_not_of("0123456789", at + 1) == path.npos;
@@ -89,7 +89,7 @@ class ExportReader {
     } else if (kind == "user_input") {
       read_user_input(content.at("arg"));
     } else if (kind == "constant_input") {
-      // A number or string that the graph was specialised to: no node reads it.
+      // A number or string for which the graph was specialised: no node reads it.
       values_.read_argument(content.at("value"));
     } else if (kind == "custom_obj" || kind == "token") {
       spec.refuse(fmt::format("a {}, wanted tensors and numbers",
@@ -127,8 +127,8 @@ class ExportReader {
     if (!node.same_as) to_load_.emplace_back(&payload, index);
   }
 
-  /// The earlier state that is the same view of the same bytes. A view that has only some bytes in
-  /// common with an earlier one could be written through that one, which values cannot express.
+  /// The earlier state that is the same view of the same bytes. Partly overlapping views are
+  /// refused, because a write through one would change the other.
   std::optional<std::uint32_t> find_shared(Json arg, const Payloads::Payload& payload,
                                            std::uint32_t index) {
     if (payload.first == payload.last) return std::nullopt;
@@ -144,7 +144,7 @@ class ExportReader {
     return std::nullopt;
   }
 
-  /// Entry by entry, because several views may lie in one.
+  /// In the order of entries, because one entry may contain several views.
   void load_tensors() {
     std::ranges::stable_sort(to_load_, {}, [](const auto& t) { return t.first->entry; });
     for (auto [payload, index] : to_load_) {
@@ -318,7 +318,7 @@ class ExportReader {
   std::vector<View> to_load_;
 };
 
-/// The folder that everything lies in, with its slash, and the graph in it.
+/// The top folder of the archive, with its slash, and the path of the graph in it.
 std::pair<std::string, std::string> find_model(const Archive& archive, const std::string& where) {
   std::string top, model;
   for (const Archive::Entry& entry : archive.entries()) {

@@ -10,10 +10,10 @@
 namespace hocket::frontend {
 
 struct Pt2 {
-  /// Parameters and buffers are state, what the user passes is input, tensor constants are
-  /// constants. Arguments stand in `kwargs` by the names of the operator's schema; a result of a
-  /// node with several is read as Ref{node, i}. Outputs: what the model returns, in its order,
-  /// then the new values of inputs that it writes into (under the input's name).
+  /// Parameters and buffers become state, user inputs become inputs, tensor constants become
+  /// constants. Arguments are in `kwargs`, by the names of the operator's schema; a result of a
+  /// node with several is read as Ref{node, i}. Outputs: the results of the model in order, then
+  /// the new values of inputs that it writes into (under the input's name).
   Source source;
   /// The values of parameters and buffers, by the name of their placeholder.
   std::map<std::string, Tensor, std::less<>> tensors;

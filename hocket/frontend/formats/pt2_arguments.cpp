@@ -21,7 +21,7 @@ Argument boolean(Json v) { return v.boolean(); }
 Argument string(Json v) { return std::string(v.string()); }
 Argument integers(Json v) { return read_list(v, integer); }
 
-/// A number that may have been symbolic; a name stands for one that varies.
+/// A number that could have been symbolic; a name is one that varies.
 Argument symbol(Json value) {
   auto [kind, content] = read_union(value);
   if (kind == "as_float") return read_float(content);

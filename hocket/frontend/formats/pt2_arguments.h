@@ -9,13 +9,13 @@
 
 namespace hocket::frontend {
 
-/// The values of a graph, each from where it is defined. Holds views into the document.
+/// The values of a graph, known from their definition on. Holds views into the document.
 class NamedValues {
  public:
-  /// `metas` tells types and strides by name.
+  /// `metas` has types and strides by name.
   explicit NamedValues(Json metas);
 
-  /// From here on the name is this value. Error, at `at`, for a name that there is already.
+  /// Gives the name to this value. Error, at `at`, for a name that is defined already.
   void define(Json at, std::string_view name, Ref value);
   /// The value that `{"name": NAME}` names.
   Ref find(Json argument) const;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t max_table_bytes = std::size_t{1} << 30;
 constexpr std::int64_t strided_layout = 7;
 
-// A stride of 0 makes a large tensor of few bytes. What is absurd is refused, not filled.
+// A stride of 0 makes a large tensor from few bytes. Tensors beyond these limits are refused.
 constexpr std::int64_t always_allowed = 64 << 20, allowed_ratio = 4;
 
 struct ScalarType {
@@ -44,7 +44,7 @@ void gather(const char* base, std::span<const std::int64_t> sizes,
            strides.subspan(1), out);
 }
 
-/// First byte and the one behind the last that a view touches; Error when they cannot be.
+/// Sets the first byte that a view uses and the one after the last; Error on overflow.
 void set_extent(Payloads::Payload& payload, Json at) {
   const TensorMeta& meta = payload.meta;
   if (meta.type.elements() == 0) return;

@@ -17,10 +17,10 @@ namespace hocket::frontend {
 /// A dtype by its number in the schema.
 DType read_scalar_type(Json value);
 
-/// The one entry of an object that says what kind of thing it holds: `{"as_int": 3}`.
+/// The only entry of an object whose key gives the kind of value: `{"as_int": 3}`.
 JsonObject::Entry read_union(Json value);
 
-/// `{"as_int": 3}`; a size that varies is an error naming it.
+/// `{"as_int": 3}`; Error, with its name, for a size that varies.
 std::int64_t read_static_int(Json value);
 
 struct TensorMeta {
@@ -37,15 +37,15 @@ class Payloads {
   struct Payload {
     std::string entry;  ///< of the archive
     TensorMeta meta;
-    std::int64_t first = 0, last = 0;  ///< bytes of the entry that it lies between
+    std::int64_t first = 0, last = 0;  ///< range of bytes in the entry
   };
 
   /// Reads the tables in `TOP/data/weights` and `TOP/data/constants`.
   Payloads(const Archive& archive, const std::string& top);
 
-  /// Error when neither table has the name; `constant` says which to look at first.
+  /// Error when neither table has the name; `constant` says which is searched first.
   const Payload& find(std::string_view name, bool constant) const;
-  /// The tensor, contiguous. Cheapest for payloads of one entry after another.
+  /// The tensor, contiguous. Fastest when payloads of the same entry are loaded in a row.
   Tensor load(const Payload& payload);
 
  private:

@@ -47,7 +47,7 @@ struct Safetensors::Data {
   std::string where;
   MappedFile file;
   std::string owned;       // instead of the file
-  std::string_view bytes;  // of the data, behind the header
+  std::string_view bytes;  // of the data, after the header
   std::map<std::string, Type, std::less<>> types;
   std::map<std::string, ByteRange, std::less<>> ranges;
 
@@ -95,7 +95,7 @@ ByteRange Safetensors::Data::read_range(std::string_view tensor, Json entry,
   return {static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)};
 }
 
-/// A bool that is neither 0 nor 1 is a damaged file, and would compare unequal to both.
+/// A bool that is neither 0 nor 1 means that the file is damaged; it would compare unequal to both.
 void Safetensors::Data::require_bools(std::string_view tensor, ByteRange range) const {
   std::string_view data = bytes.substr(range.begin, range.end - range.begin);
   auto bad = std::ranges::find_if(data, [](char c) { return (c & 0xfe) != 0; });
@@ -104,8 +104,7 @@ void Safetensors::Data::require_bools(std::string_view tensor, ByteRange range) 
            fmt::format("byte {} is {}, wanted 0 or 1 for a bool", bad - data.begin(), *bad & 0xff));
 }
 
-/// Data without owner could hide anything, data with two owners is damaged: the format forbids
-/// both.
+/// Every byte of the data must belong to exactly one tensor, as the format requires.
 void Safetensors::Data::require_covered() const {
   std::vector<std::pair<ByteRange, std::string_view>> order;
   for (const auto& [name, range] : ranges) order.emplace_back(range, name);
@@ -191,7 +190,7 @@ Tensor Safetensors::load(std::string_view name) const {
 }
 
 std::string safetensors_bytes(const std::map<std::string, Tensor, std::less<>>& tensors) {
-  // Wide elements first: then every tensor is aligned to its own element.
+  // Wide elements first, so that every tensor is aligned to its element size.
   std::vector<std::pair<std::string_view, const Tensor*>> order;
   for (const auto& [name, tensor] : tensors) order.emplace_back(name, &tensor);
   std::ranges::stable_sort(order, std::greater{},

@@ -10,12 +10,12 @@
 
 namespace hocket {
 
-/// A file of tensors, memory-mapped and checked whole when opened: reading a tensor copies its
-/// bytes and nothing else.
+/// A file of tensors, memory-mapped and checked completely when opened: reading a tensor only
+/// copies its bytes.
 class Safetensors {
  public:
   Safetensors() = default;
-  /// Error `PATH: what is wrong` for anything that is not such a file.
+  /// Error `PATH: what is wrong` for a file that is not valid.
   static Safetensors open(const std::string& path);
   /// From bytes in memory; `where` starts the messages.
   static Safetensors parse(std::string bytes, const std::string& where);
@@ -31,9 +31,9 @@ class Safetensors {
   std::shared_ptr<const Data> data_;
 };
 
-/// The bytes of such a file: a function of names and tensors. The header lists them by name; in the
-/// data wide elements come first, so that every tensor is aligned. Error for a name that is not
-/// UTF-8 or has a meaning of its own.
+/// The bytes of such a file, which depend only on names and tensors. The header lists them by name;
+/// in the data wide elements come first, so that every tensor is aligned. Error for a name that is
+/// not UTF-8 or is reserved.
 std::string safetensors_bytes(const std::map<std::string, Tensor, std::less<>>& tensors);
 /// Writes a file whole or not at all.
 void write_safetensors(const std::string& path,
