@@ -1,6 +1,5 @@
 #pragma once
-// The properties of each kind of collective, for ops, passes, the interpreter, the runtime and the
-// transports.
+// The properties of each kind of collective, used by all layers.
 
 #include <array>
 #include <cstdint>

@@ -76,8 +76,7 @@ Finding waited(const Graph& g, NodeId n) {
   return "nobody waits for any of its results";
 }
 
-/// The transfer that a pending value belongs to: a collective, and how many iterations ago it was
-/// started.
+/// The transfer of a pending value: a collective, and how many iterations ago it was started.
 struct Transfer {
   NodeId collective;
   int slots = 0;

@@ -77,8 +77,7 @@ void Lags::find_timeless() {
   }
 }
 
-/// Follows `next` from input to input up to a value with a known lag, then sets the lags on the way
-/// back.
+/// Follows `next` from input to input to a value with a known lag; sets the lags on the way back.
 void Lags::settle(Value input, std::vector<Value>& path) {
   path.clear();
   Value v = input;

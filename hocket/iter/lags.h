@@ -43,8 +43,7 @@ class Lags {
   bool timeless(Value v) const { return timeless_[v.index]; }
   bool timeless(NodeId n) const { return body_[n].result_count > 0 && timeless(body_.result(n)); }
   int lag(Value v) const { return lag_[v.index]; }
-  /// For forwarded state the value of an earlier iteration that it holds, otherwise the value
-  /// itself.
+  /// For forwarded state the value that it holds of an earlier iteration, else the value itself.
   Value base(Value v) const { return base_[v.index]; }
   bool is_state(Value v) const { return is_state_[v.index]; }
   /// True for the next value of a state with an initial value.

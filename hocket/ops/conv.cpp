@@ -56,8 +56,7 @@ std::size_t require_window(const InferCall& c, const Type& image, const Type& we
   require_list(c, "dilation", rank - 2, 1);
   auto groups = c.attr<std::int64_t>("groups");
   if (groups < 1 || groups > (1 << 20)) fail("{}: {} groups", c.op.name, groups);
-  // A tensor without elements may have a dimension of any size; sizes computed from it must not
-  // overflow.
+  // An empty tensor may have a dimension of any size; sizes computed from it must not overflow.
   for (const Type* t : {&image, &weight})
     for (std::int64_t size : t->shape)
       if (size > std::int64_t{1} << 40) fail("{}: {} is too large", c.op.name, to_text(*t));

@@ -1,4 +1,4 @@
-// Reductions over dimensions, and cumulative ones. The order of the operations depends only on the
+// Reductions over dimensions, and cumulative ones. The order of operations depends only on the
 // shape.
 
 #include <algorithm>

@@ -127,8 +127,7 @@ Scalar operator&(Scalar a, Scalar b);
 Scalar operator|(Scalar a, Scalar b);
 Scalar operator^(Scalar a, Scalar b);
 Scalar operator~(Scalar a);
-/// A shift by the width or more, or by a negative number, gives 0; `>>` of a negative number gives
-/// -1.
+/// By the width or more, or by a negative number: 0, but -1 for `>>` of a negative number.
 Scalar operator<<(Scalar a, Scalar b);
 Scalar operator>>(Scalar a, Scalar b);
 Scalar operator==(Scalar a, Scalar b);

@@ -26,8 +26,7 @@ struct InFlight {
 
   /// True once everything has arrived; makes progress without blocking.
   bool test();
-  /// Blocks until everything has arrived; RunError after the group's deadline or when a rank
-  /// failed.
+  /// Blocks until all has arrived; RunError after the group's deadline or when a rank failed.
   void wait();
 };
 

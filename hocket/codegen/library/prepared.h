@@ -25,7 +25,7 @@ struct Port {
   dnnl::memory::desc plain;
 };
 
-/// Where the primitive needs another layout than row-major, a reorder converts into or out of the
+/// Where the primitive needs a layout other than row-major, a reorder copies to or from the
 /// workspace.
 class Prepared {
  public:
