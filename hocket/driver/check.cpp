@@ -15,11 +15,11 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Allowed {
-  double relative = 0, absolute = 0;  // of the largest element, and beside it
+  double relative = 0, absolute = 0;  // times the largest element, plus
 };
 
-/// The largest difference of two tensors of one type, and the largest finite element expected.
-/// Infinite where a NaN or an infinity stands on one side alone.
+/// The largest difference of two tensors of one type, and the largest finite element expected. The
+/// difference is infinite when only one side is NaN or infinite.
 struct Distance {
   double error = 0, largest = 0;
 };
@@ -34,7 +34,7 @@ Distance distance(const Tensor& got, const Tensor& expected) {
       if (std::isfinite(y)) d.largest = std::max(d.largest, std::abs(y));
       bool equal = (std::isnan(x) && std::isnan(y)) || load(a[i]) == load(e[i]);
       if (equal) continue;
-      // Large integers may differ by less than a double can tell.
+      // Different large integers may be equal as doubles.
       double difference =
           is_float(got.type().dtype) ? std::abs(x - y) : std::max(1.0, std::abs(x - y));
       d.error = std::max(d.error, std::isfinite(difference) ? difference : infinity);

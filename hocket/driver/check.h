@@ -1,5 +1,5 @@
 #pragma once
-// What came out against what must come out.
+// Compares the results of a run with expected values.
 
 #include <string>
 #include <vector>
@@ -14,25 +14,25 @@ namespace hocket {
 struct Comparison {
   bool ok = true;
   std::int64_t tensors = 0;  ///< compared
-  std::string name;          ///< of the worst tensor, as the model calls it
-  double error = 0;          ///< its largest difference, infinite where one is no number
+  std::string name;          ///< of the worst tensor, in the model
+  double error = 0;          ///< its largest difference; infinite for a NaN on one side
   double tolerance = 0;      ///< what was allowed there
   double worst = 0;          ///< error / tolerance
 };
 
-/// What a run left.
+/// The results of a run.
 struct Outcome {
   OutputReports outputs;
   InputTables state;
 };
 
-/// After so many iterations a recording ends.
+/// The number of iterations in a recording.
 std::size_t recorded_iterations(const frontend::Recording& recording);
 
-/// Outputs of the iterations that were recorded, and the state when exactly those were run. A
-/// number must lie within 1e-5 of what is expected, relative; a tensor within 1e-4 of its largest
-/// element, state within 3e-4 of it, and 3e-6; where 16-bit floats are on the way 1e-3, 2e-2, and
-/// 5e-2 and 1e-5. Integers and bools must be equal.
+/// Compares the outputs of all recorded iterations, and the state if the run had exactly as many.
+/// Tolerances: 1e-5 relative for a single number; 1e-4 of its largest element for a tensor; 3e-4 of
+/// its largest element plus 3e-6 for state. If the program has 16-bit floats: 1e-3, 2e-2, and 5e-2
+/// plus 1e-5. Integers and bools must be equal.
 Comparison compare(const Program& program, const frontend::Recording& recording,
                    const Outcome& outcome);
 

@@ -22,7 +22,7 @@ std::vector<ListStep> default_list() {
   };
 }
 
-/// The best there is.
+/// `default`, and delayed updates.
 std::vector<ListStep> best_list() {
   return {
       {"default", "overlap within the iteration first"},

@@ -1,5 +1,5 @@
 #pragma once
-// The compiler: everything that is done to a program between reading and running it.
+// The compiler: transforms a program between reading and running it.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace hocket {
 
-/// All passes, and the lists of them that have names: `default` and `best`.
+/// All passes, and the named lists `default` and `best`.
 PassTable standard_passes();
 
 struct CompileOptions {
@@ -23,7 +23,8 @@ struct CompileReport {
   std::vector<Remark> remarks;  ///< of the pass list itself; those of a pass are in its report
 };
 
-/// Transforms the program in place. When a step fails, the program is as the step before left it.
+/// Transforms the program in place. When a pass fails, the program stays as the pass before left
+/// it.
 CompileReport compile(Program& program, const CompileOptions& options = {});
 
 }  // namespace hocket

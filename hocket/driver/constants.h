@@ -1,5 +1,5 @@
 #pragma once
-// The table of a program's constants: the values that its text names and does not hold.
+// The table of a program's constants: values that its text refers to by name.
 
 #include <map>
 #include <string>
@@ -10,11 +10,11 @@ namespace hocket {
 
 using ConstantTable = std::map<std::string, Tensor, std::less<>>;
 
-/// Gives the program those values of a table that it refers to. Error when one has another type
-/// than the text says; who runs it trusts that type.
+/// Gives the program the values of a table that it refers to. Error when one has another type than
+/// in the text: kernels rely on that type.
 void take_constants(Program& program, const ConstantTable& table);
 
-/// What a text needs beside it: the values that the program has and refers to.
+/// The values to write beside a text: those that the program has and refers to.
 ConstantTable used_constants(const Program& program);
 
 /// Error when the program refers to a value that it does not have; `looked_in` says where it was

@@ -1,5 +1,5 @@
 #pragma once
-// A name for the bits of results.
+// A hash of the bits of results.
 
 #include <memory>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace hocket {
 
-/// xxh3-128 over whatever is added, in that order.
+/// xxh3-128 of all that is added, in order.
 class Digest {
  public:
   Digest();

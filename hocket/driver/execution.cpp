@@ -13,7 +13,7 @@ namespace {
 
 constexpr double most_deadline = 86'400;  // seconds: a day
 
-/// Makes backends, one for each rank; nothing for the plain kernels.
+/// Makes backends, one for each rank; empty for the reference kernels.
 std::function<std::unique_ptr<Backend>()> backend_maker(const RunOptions& options) {
   int threads = options.threads;
   if (threads < 1 || threads > 1024) fail("--threads {}: wanted 1 to 1024", threads);
@@ -23,7 +23,7 @@ std::function<std::unique_ptr<Backend>()> backend_maker(const RunOptions& option
   fail("unknown backend '{}'{}", options.backend, nearest_hint(options.backend, known));
 }
 
-/// The one place that knows which transports there are; null where the interpreter runs all ranks.
+/// Makes the transport that the options ask for; null where the interpreter runs all ranks.
 std::unique_ptr<comm::Transport> make_transport(int ranks, const RunOptions& options) {
   if (!(options.deadline > 0 && options.deadline <= most_deadline))
     fail("--deadline {}: wanted more than 0 and at most {} s", options.deadline, most_deadline);

@@ -1,5 +1,5 @@
 #pragma once
-// What runs a program, as the options of a run ask for it.
+// The executor for a program, as the options of a run ask for it.
 
 #include <memory>
 #include <string>
@@ -13,16 +13,16 @@ namespace hocket {
 /// Ranks over a transport, or the interpreter.
 class Execution {
  public:
-  /// For a program of this many ranks, or so many copies of a program for one. Error when an option
-  /// has a value that it cannot have.
+  /// For a program of this many ranks, or this many copies of a program for one rank. Error when an
+  /// option has an invalid value.
   Execution(const Program& program, int ranks, const RunOptions& options);
 
   Executor& executor() { return *executor_; }
-  /// Null where the interpreter runs: it has no times and no trace.
+  /// Null for the interpreter, which has no times and no trace.
   const Ranks* ranks() const { return ranks_; }
   /// What the bits depend on besides the program.
   const std::string& numerics() const { return numerics_; }
-  /// Nothing more will be run: gives up the ranks, then the transport.
+  /// Ends the ranks, then the transport; nothing can be run afterwards.
   void close();
 
  private:

@@ -19,7 +19,7 @@ InputTables Feed::batch(std::int64_t iteration) const {
   return complete(batches[static_cast<std::size_t>(iteration) % batches.size()]);
 }
 
-/// Ranks without recorded values have a table, too: one with no values.
+/// Ranks without recorded values get a row of empty tensors.
 InputTables Feed::complete(const InputTables& recorded) const {
   InputTables all = nothing_;
   for (std::size_t r = 0; r < recorded.size(); ++r)

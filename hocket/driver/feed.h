@@ -1,5 +1,5 @@
 #pragma once
-// What a step is fed in a run.
+// The initial state and the inputs of a step in a run.
 
 #include <cstdint>
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace hocket {
 
-/// The values that came with a step, from the first batch on again when they are used up; or random
-/// ones, with a seed. Tables are by rank and input of the step's own program.
+/// The recorded values of a step, starting over with the first batch after the last; with a seed,
+/// random ones. Tables are by rank and input of the step's own program.
 class Feed {
  public:
   /// The step must outlive this.

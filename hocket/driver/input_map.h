@@ -1,5 +1,5 @@
 #pragma once
-// The inputs of a program before and after passes, matched by name once.
+// Matches the inputs of a program before and after passes by name.
 
 #include <cstddef>
 #include <optional>
@@ -18,7 +18,7 @@ class InputMap {
   const std::vector<std::optional<std::size_t>>& of(std::size_t graph) const {
     return table_[graph];
   }
-  /// The same values, by input of `to`. O(inputs); elements are shared.
+  /// The same values, by input of `to`. O(inputs); tensors share their bytes.
   InputTables apply(const InputTables& tables) const;
 
  private:

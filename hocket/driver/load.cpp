@@ -154,7 +154,7 @@ Step load_to_run(const std::string& source) {
   return step;
 }
 
-/// The tables of one rank, out of its own file.
+/// Takes the tables of one rank from the recording of its own file.
 void take_rank(frontend::Recording& all, frontend::Recording& one, std::size_t rank) {
   auto take = [&](auto& to, auto& from) {
     to.resize(rank);
@@ -174,8 +174,8 @@ void take_rank(frontend::Recording& all, frontend::Recording& one, std::size_t r
   take_iterations(all.expected, one.expected);
 }
 
-/// State that some ranks bring and others do not is a file that was forgotten: the run would start
-/// these from nothing.
+/// Error when only some ranks have values for their state: the file of another was probably
+/// forgotten.
 void require_all_states(const Program& program, const frontend::Recording& recording,
                         const std::vector<std::string>& sources) {
   const auto& state = recording.state;
@@ -188,7 +188,7 @@ void require_all_states(const Program& program, const frontend::Recording& recor
   }
 }
 
-/// One text for each rank: the graph that this rank runs there, under one roof.
+/// Joins one text per rank: takes the graph of each rank from its own text into one program.
 Step join_ranks(const std::vector<std::string>& sources) {
   Step all;
   auto ranks = std::ssize(sources);
@@ -226,7 +226,7 @@ Step join_ranks(const std::vector<std::string>& sources) {
   return all;
 }
 
-/// The text last: whoever sees it finds its values.
+/// The text is published last, so that its values exist when it appears.
 void write_program(const Program& program, const std::string& text_path, NewFiles& files) {
   if (ConstantTable constants = used_constants(program); !constants.empty())
     files.write(constants_beside(text_path), safetensors_bytes(constants));
@@ -266,7 +266,7 @@ void save_step(const Step& step, const std::string& text_path) {
   try {
     frontend::write_recording(step.program, r, recording);
   } catch (const Error& e) {
-    fail("{}: {}", text_path, e.what());  // which names a passing file
+    fail("{}: {}", text_path, e.what());  // e names a temporary file
   }
   write_program(step.program, text_path, files);
   files.publish();

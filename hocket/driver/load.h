@@ -1,5 +1,5 @@
 #pragma once
-// From what a user names on the command line to a Program and the values that come with it.
+// Loads the sources named on the command line: a Program and the values that come with it.
 
 #include <string>
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace hocket {
 
-/// Everything a source holds.
+/// The contents of a source.
 struct Step {
   std::string source;
   Program program;
   frontend::Recording recording;  ///< empty tables when the source has no values
   std::vector<Remark> remarks;    ///< of the import
-  std::int64_t nodes = 0;         ///< as the source counts them
+  std::int64_t nodes = 0;         ///< in the source
   std::int64_t collectives = 0;
   double import_seconds = 0;  ///< of the program alone, without its values
 };
@@ -23,13 +23,14 @@ struct Step {
 /// Reads a `.hkt` text (`-`: from standard input), a capture (`graph.json` or its folder) or an
 /// archive (`model.pt2` or its folder). Errors start with the path.
 Step load_step(const std::string& source);
-/// A step to run, which wants all its constants. Several texts: one for each rank, of the same
-/// world. What ranks meet in must agree; whether they come in the same order shows when it runs.
+/// A step to run, which must have all its constants. Several sources are one text for each rank,
+/// with the same mesh and groups. Matching collectives must agree; a different order of them is
+/// found only in the run.
 Step load_step(const std::vector<std::string>& sources);
-/// The same without the values.
+/// The program without its values.
 Program load(const std::string& source);
 
-/// Files that stand beside a text: `OUT.hkt` has `OUT.state.safetensors` and so on.
+/// The files beside a text: `OUT.hkt` has `OUT.state.safetensors` and so on.
 frontend::RecordingFiles files_beside(const std::string& text_path);
 std::string constants_beside(const std::string& text_path);
 

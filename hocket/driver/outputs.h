@@ -1,5 +1,5 @@
 #pragma once
-// What comes out of a run, iteration by iteration.
+// The outputs of a run, by iteration.
 
 #include <cstdint>
 #include <string>
@@ -14,36 +14,36 @@ namespace hocket {
 /// An output of an iteration on a rank.
 struct OutputReport {
   Type type;
-  Tensor value;        ///< kept for the first iterations, later only where it is one number
-  std::string digest;  ///< of what is more than one number
+  Tensor value;        ///< kept for the first iterations, later only if it is one number
+  std::string digest;  ///< of an output of more than one number
 };
 
 /// By iteration, rank and output.
 using OutputReports = std::vector<std::vector<std::vector<OutputReport>>>;
 
-/// Takes outputs as they come, in any order, and lets go of large ones once they are in the digest:
-/// a run of many iterations keeps no more than some numbers of each.
+/// Takes outputs in any order, and frees large ones once they are in the digest, so that a long run
+/// keeps only a few numbers per iteration.
 class OutputLog {
  public:
-  /// Values of the first `whole` iterations are kept whatever their size.
+  /// Values of the first `whole` iterations are kept, of any size.
   OutputLog(const Program& program, int ranks, std::int64_t whole);
-  /// One more iteration begins.
+  /// Begins another iteration.
   void begin();
   void add(std::vector<Loop::Produced> produced);
 
-  /// Of all iterations up to the first of which an output has not come.
+  /// Covers all iterations before the first one with a missing output.
   Digest& digest() { return digest_; }
   OutputReports take() { return std::move(reports_); }
 
  private:
   void close(std::size_t iteration);
 
-  std::vector<std::size_t> outputs_;  // by rank: how many
+  std::vector<std::size_t> outputs_;  // by rank: their number
   std::size_t per_iteration_ = 0;     // of all ranks
   std::size_t whole_;
   OutputReports reports_;
-  std::vector<std::size_t> came_;  // by iteration
-  std::size_t closed_ = 0;         // iterations
+  std::vector<std::size_t> came_;  // by iteration: outputs received
+  std::size_t closed_ = 0;         // number of complete iterations at the front
   Digest digest_;
 };
 

@@ -39,7 +39,8 @@ RandomInputs::RandomInputs(const Program& program, std::uint64_t seed, int ranks
 }
 
 InputTables RandomInputs::state() const {
-  // Of a shard the whole, so that a program whose state was sharded starts like its source.
+  // For a shard the whole value is generated, so that a program with sharded state starts like its
+  // source.
   InputTables by_graph;
   for (std::size_t number = 0; number < program_.graphs.size(); ++number) {
     const Graph& g = program_.graphs[number];

@@ -1,5 +1,5 @@
 #pragma once
-// Values for a graph that came without any.
+// Random values for a program without recorded ones.
 
 #include <cstdint>
 
@@ -7,10 +7,10 @@
 
 namespace hocket {
 
-/// State, and a batch for each iteration, each element a function of the seed, the input and its
-/// place alone. Integers are 0 or 1; parameters and fed floats lie in [-0.1, 0.1), optimizer state
-/// and buffers in [0.5, 1). State is equal on all ranks, or a piece of what would be; what is fed
-/// differs by rank and iteration.
+/// State, and a batch for each iteration. Each element depends only on the seed, the input and its
+/// index. Integers are 0 or 1; parameters and fed floats are in [-0.1, 0.1), optimizer state and
+/// buffers in [0.5, 1). State is equal on all ranks, or a shard of an equal value; fed inputs also
+/// depend on rank and iteration.
 class RandomInputs {
  public:
   /// The program must outlive this.
@@ -19,7 +19,7 @@ class RandomInputs {
   InputTables batch(std::int64_t iteration) const;
 
  private:
-  /// Of an input of a graph of the program.
+  /// The stream of an input of a graph.
   std::uint64_t stream(std::size_t graph, std::size_t input) const {
     return streams_[graph][input];
   }
@@ -27,10 +27,10 @@ class RandomInputs {
   const Program& program_;
   std::uint64_t seed_;
   int ranks_;
-  // One stream per input for state; behind those, one per input, rank and iteration. What is
-  // carried between iterations has none: a rotated body gets the values of the body it was made of.
+  // One stream per input for state; after those, one per input, rank and iteration. Forwarded state
+  // has none, so a rotated body gets the same values as the original.
   std::vector<std::vector<std::uint64_t>> streams_;
-  std::uint64_t inputs_ = 0;  // that have a stream
+  std::uint64_t inputs_ = 0;  // inputs that have a stream
 };
 
 }  // namespace hocket

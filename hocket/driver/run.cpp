@@ -24,7 +24,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Copies of a program for one rank may be run side by side; any other has its own number.
+/// The number of ranks: for a program for one rank, the number of copies asked for.
 int ranks_to_run(const Program& program, const RunOptions& options) {
   int world = program.world->ranks();
   std::int64_t wanted = options.ranks.value_or(world);
@@ -53,14 +53,15 @@ void require_values(const Step& step) {
              in.state ? "its state" : "its inputs");
 }
 
-/// State by source name, each rank's behind the other's.
+/// Digest of the state by source name, rank after rank.
 std::string digest_state(const Program& source, const InputTables& state, Digest& digest) {
   for (std::size_t r = 0; r < state.size(); ++r) {
     const Graph& g = source.graph_of(static_cast<int>(r));
     std::map<std::string, const Tensor*> by_name;
     for (std::size_t i = 0; i < g.inputs().size(); ++i) {
       const Input& in = g.inputs()[i];
-      if (!in.state || is_forwarded(g, in.value)) continue;  // nothing is carried after a drain
+      if (!in.state || is_forwarded(g, in.value))
+        continue;  // forwarded state is empty after a drain
       for (const std::string& name : in.names) by_name[name] = &state[r][i];
       if (in.names.empty()) by_name["%" + g.name(in.value)] = &state[r][i];
     }
@@ -108,7 +109,7 @@ struct Seconds {
   }
 };
 
-/// Names are the source's; how late they come is a matter of what passes made of it.
+/// Names are those of the source; lags are those of the compiled body.
 std::vector<OutputLabel> output_labels(const Graph& source, const Graph& compiled, bool rotated) {
   std::vector<Output> outputs = source.outputs();
   std::set<std::string> written;
@@ -116,7 +117,7 @@ std::vector<OutputLabel> output_labels(const Graph& source, const Graph& compile
   std::vector<OutputLabel> labels;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     std::string name = outputs[i].name;
-    // A name that is made up gives way to one that the program has: out0, out0_1, out0_2.
+    // Made-up names avoid those of the program: out0, out0_1, out0_2.
     for (int k = 0; name.empty(); ++k) {
       std::string made = k == 0 ? fmt::format("out{}", i) : fmt::format("out{}_{}", i, k);
       if (!written.contains(made)) name = made;
@@ -129,7 +130,7 @@ std::vector<OutputLabel> output_labels(const Graph& source, const Graph& compile
   return labels;
 }
 
-/// Refuses options that do not fit the step.
+/// Error for options that do not fit the step.
 void require_fit(const Step& step, const RunOptions& options, std::int64_t iterations) {
   if (iterations < 1) fail("--iters {}: wanted at least 1", iterations);
   for (std::int64_t n : options.drain_after)
@@ -176,7 +177,7 @@ RunReport run(Step step, const RunOptions& options) {
     InputTables batch = compiled_inputs.apply(feed.batch(k));
     double begin = now();
     std::vector<Loop::Produced> produced = loop.step(batch);
-    // The first one warms up.
+    // The first iteration warms up and is not counted.
     if (k > 0 || report.iterations == 1) seconds.add(now() - begin, execution.ranks());
     outputs.add(std::move(produced));
     if (k + 1 == report.iterations) outputs.add(loop.finish());

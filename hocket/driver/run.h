@@ -1,5 +1,5 @@
 #pragma once
-// Runs a step for a number of iterations and says what came out.
+// Runs a step for a number of iterations and reports the results.
 
 #include <cstdint>
 #include <functional>
@@ -23,34 +23,34 @@ struct RunOptions {
   std::optional<std::int64_t> iterations = {};
   std::optional<std::uint64_t> random_inputs = {};
   bool check = false;
-  /// "in_process": ranks are threads that run at once; "in_order": all in one thread, in turn, by
-  /// the interpreter, which is what everything else is compared with.
+  /// "in_process": one thread per rank; "in_order": the interpreter runs all ranks in one thread,
+  /// as the reference.
   std::string comm = "in_process";
-  double deadline = 60;                 ///< seconds that a rank waits for others at most
+  double deadline = 60;                 ///< seconds: the longest wait of a rank for others
   std::optional<comm::Link> link = {};  ///< emulated between ranks in one process
   bool trace = false;
-  /// Iterations, counted from 1, after which delayed work is caught up with and the state looked
-  /// at.
+  /// Numbers of iterations, from 1, after which the loop is drained and the digest of the state
+  /// taken.
   std::vector<std::int64_t> drain_after = {};
   /// Called before each iteration.
   std::function<void(std::int64_t iteration, std::int64_t of)> progress = nullptr;
 };
 
-/// A collective as it is run: `bytes` of one rank's operands.
+/// A collective of the compiled program: `bytes` of one rank's operands.
 struct Bucket {
   std::string kind, group;
   std::int64_t members = 0, bytes = 0;
 };
 
-/// The state when delayed work was caught up with, after so many iterations.
+/// The state in a drain after this many iterations.
 struct DrainReport {
   std::int64_t after = 0;
   std::string state_digest;
 };
 
 struct OutputLabel {
-  std::string name;  ///< `out2` for the third where the program gives none
-  int lag = 0;       ///< iterations by which it comes later than its own
+  std::string name;  ///< `out2` for the third if the program gives none
+  int lag = 0;       ///< iterations by which the output is late
 };
 
 struct RunReport {
@@ -68,13 +68,13 @@ struct RunReport {
   std::vector<Bucket> buckets;
   double compile_seconds = 0;
   double step_seconds = 0;         ///< median over iterations after the first
-  std::optional<StepTimes> times;  ///< the same, of the slowest rank in each; unknown in order
+  std::optional<StepTimes> times;  ///< medians of the slowest rank; none for in_order
   std::optional<Trace> trace;
   std::int64_t peak_bytes = 0;
 };
 
 /// Compiles the step's program and runs it. Error when the options do not fit the step, RunError
-/// when a rank fails, waits too long or calls something else than the others.
+/// when a rank fails, waits too long, or calls another collective than the others.
 RunReport run(Step step, const RunOptions& options);
 
 }  // namespace hocket

@@ -30,10 +30,10 @@ Tensor piece_of(const Tensor& whole, const World& world, const std::string& grou
 
 namespace {
 
-/// Whether passes have made a shard of what was whole.
+/// True when passes have sharded an input.
 bool became_shard(const Input& before, const Input& now) { return now.shard && !before.shard; }
 
-/// The pieces one behind the other, as far as the type goes.
+/// The concatenated pieces, without the padding at the end.
 Tensor whole_of(const std::vector<const Tensor*>& pieces, const Type& type) {
   Tensor whole(type);
   auto to = whole.bytes();
@@ -46,8 +46,8 @@ Tensor whole_of(const std::vector<const Tensor*>& pieces, const Type& type) {
   return whole;
 }
 
-/// Compares what must start equal, by group and name of the input, in each set with the first value
-/// met.
+/// Compares values that must start equal, by group and name of the input: in each set of ranks,
+/// with the first value seen.
 class EqualStarts {
  public:
   explicit EqualStarts(const World& world) : world_(world) {}
@@ -72,7 +72,7 @@ class EqualStarts {
 
   int set_of(const std::string& group, std::size_t rank) {
     auto [it, fresh] = sets_.emplace(group, std::vector<int>{});
-    auto& lowest = it->second;  // by rank
+    auto& lowest = it->second;  // by rank: the lowest rank of its set
     if (fresh) lowest.assign(static_cast<std::size_t>(world_.ranks()), -1);
     if (lowest[rank] < 0) {
       std::vector<int> members = world_.members(group, static_cast<int>(rank));
@@ -83,11 +83,12 @@ class EqualStarts {
   }
 
   const World& world_;
-  std::map<std::pair<std::string, std::string>, std::map<int, First>> first_;  // and lowest rank
+  // By group and name, then by the lowest rank of the set.
+  std::map<std::pair<std::string, std::string>, std::map<int, First>> first_;
   std::map<std::string, std::vector<int>> sets_;
 };
 
-/// What inputs say must start equal, and what passes have made a shard.
+/// Checks inputs that are marked as equal, and those that passes have sharded.
 void require_equal_start(const Program& source, const Program& program, const InputTables& tables,
                          const InputMap& matches) {
   EqualStarts starts(*program.world);
@@ -147,7 +148,7 @@ InputTables unshard_state(const Program& source, const Program& program,
       const Input& in = now.inputs()[*at];
       row[i] = tables[r][*at];
       if (!became_shard(g.inputs()[i], in)) continue;
-      // The first rank of a set puts the pieces together, and the others hold the same bytes.
+      // The first rank of a set joins the pieces, and the others share its bytes.
       std::vector<int> members = program.world->members(in.shard->group, static_cast<int>(r));
       auto first = static_cast<std::size_t>(*std::ranges::min_element(members));
       if (first < r) {

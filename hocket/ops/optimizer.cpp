@@ -60,7 +60,7 @@ std::vector<Type> results_like(const InferCall& c, std::initializer_list<std::si
   return types;
 }
 
-/// The preparation of a gradient for sgd and adam, in the dtype of the parameter.
+/// The preparation of a gradient for sgd and adam, in the parameter's compute dtype.
 Value prepared(ExpandCall& c, std::size_t i, std::size_t scale_slot, Value p, bool decay) {
   DType wide = c.type(p).dtype;
   Value g = cast_to(c, c.slot(1)[i], wide);
