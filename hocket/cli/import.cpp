@@ -10,7 +10,7 @@
 namespace hocket::cli {
 namespace {
 
-/// Standard output takes a text and nothing beside it.
+/// Error when the step has values: standard output can take only the text.
 void require_one_text(const Step& step) {
   const frontend::Recording& r = step.recording;
   if (r.state.empty() && r.batches.empty() && r.expected.empty() && r.final_state.empty() &&

@@ -1,4 +1,5 @@
-// Arguments to verbs, errors to exit codes. The only file that sees the argument parser.
+// Maps arguments to verbs and errors to exit codes. The only file that includes the argument
+// parser.
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -22,7 +23,7 @@ void print(const std::string& text) {
 
 namespace {
 
-/// How a list of passes is written, and what the words stand for.
+/// The syntax of a list of passes, and the named lists.
 std::string pass_list_help() {
   std::string text =
       "A list of passes is item,item; an item is a name, or name:key=value:key=value, or a word:\n";
@@ -35,7 +36,7 @@ std::string pass_list_help() {
   return text + "Everything but the program goes to standard error.";
 }
 
-/// The parser's own conversion wraps negative numbers and cuts large ones.
+/// Needed because the parser's own conversion wraps negative numbers and truncates large ones.
 template <class T>
 CLI::Validator whole_number() {
   return {[](std::string& text) {
@@ -49,7 +50,7 @@ CLI::Validator whole_number() {
           ""};
 }
 
-/// An empty value would be taken for none.
+/// Needed because the parser treats an empty value as a missing one.
 CLI::Validator not_empty(const std::string& wanted) {
   return {[wanted](std::string& text) {
             return text.empty() ? fmt::format("found '', wanted {}", wanted) : "";
@@ -247,7 +248,7 @@ struct Arguments {
   }
 };
 
-/// The parser's complaint as one line that says where to look.
+/// The parser's error as one line that names the help to read.
 int usage_error(const Arguments& arguments, const CLI::ParseError& e, int argc, char** argv) {
   std::string what = e.what();
   std::string verb =

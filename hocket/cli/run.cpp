@@ -124,7 +124,7 @@ std::string to_json(const RunVerb& verb, const Step& step, const RunReport& repo
   json.field("compile_seconds", report.compile_seconds);
   json.key("pass_seconds").begin_object();
   for (const PassReport& p : report.compiled.passes) {
-    // A pass that ran twice has one entry, the sum.
+    // A pass that ran several times has one entry, with the sum.
     auto first = std::ranges::find(report.compiled.passes, p.pass, &PassReport::pass);
     if (&*first != &p) continue;
     double seconds = 0;
@@ -143,8 +143,8 @@ std::string to_json(const RunVerb& verb, const Step& step, const RunReport& repo
   return json.end_object().take() + "\n";
 }
 
-/// The names of outputs that are one number on some rank, in order of ranks and outputs, each with
-/// the place that it has on each rank, which is none where it is something else or missing.
+/// An output that is one number on some rank, with its index on each rank; none where it is missing
+/// or not one number. In the order of ranks and outputs.
 struct Column {
   std::string name;
   int lag = 0;
@@ -241,7 +241,7 @@ int run(const RunVerb& verb) {
     RunReport report = hocket::run(step, options);
     if (terminal) fmt::print(stderr, "\r\x1b[K");
     bool wrong = report.check && !report.check->ok;
-    if (report.trace) write_file(verb.trace, to_perfetto(*report.trace));  // may fail: first
+    if (report.trace) write_file(verb.trace, to_perfetto(*report.trace));  // first: may fail
     if (verb.json) print(to_json(verb, step, report));
     if (!verb.json && !verb.quiet) {
       print(to_table(step, report));

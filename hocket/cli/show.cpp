@@ -65,7 +65,7 @@ std::string statistics(const std::string& source, const Program& program) {
   return text;
 }
 
-/// A text within a label of DOT, where a backslash escapes.
+/// Escapes a text for a label of DOT.
 std::string dot_text(std::string_view text) {
   std::string escaped;
   for (char c : text) {
@@ -78,7 +78,7 @@ std::string dot_text(std::string_view text) {
   return escaped;
 }
 
-/// Everything within some steps of a node, as a picture.
+/// All nodes within a distance of a node, as a DOT graph.
 std::string neighbourhood(const Graph& g, Value centre, int distance) {
   std::set<NodeId> near{g.node(centre)};
   std::vector<NodeId> edge{g.node(centre)};
