@@ -38,14 +38,14 @@ struct Collective {
   /// The attribute that names a rank by its index in the group: the root, or the other end of a
   /// point-to-point transfer. Empty when no rank is special.
   std::string_view peer = {};
-  /// Between this rank and its peer alone.
+  /// Only between this rank and its peer.
   bool point_to_point = false;
   /// Combines the elements of all ranks, by the reduction that the call names.
   bool reduces = false;
   /// All ranks of the group get the same values.
   bool same_on_all = false;
-  /// Element i of a result depends on elements i of the operands alone. So the call may be cut
-  /// anywhere along its elements, and a result may take its operand's place in memory.
+  /// Element i of a result depends only on elements i of the operands. So the call may be split
+  /// anywhere along its elements, and a result may overwrite its operand.
   bool elementwise = false;
   ResultSize result = ResultSize::equal;
   /// Bytes that pass the link of each rank, as a multiple of the bytes of its operand, in a group

@@ -36,7 +36,7 @@ class NewFiles {
  private:
   struct File {
     std::string path;    // as the user named it
-    std::string target;  // behind links
+    std::string target;  // after following links
     std::string passing;
   };
   std::vector<File> files_;

@@ -24,7 +24,7 @@ struct Descriptor {
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
-  // Without O_NONBLOCK a pipe that nobody writes to would block here.
+  // Without O_NONBLOCK a pipe without a writer would block here.
   Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.number < 0) fail("{}: cannot be read: {}", path, std::strerror(errno));
   struct stat about {};

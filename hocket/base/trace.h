@@ -37,7 +37,7 @@ struct Span {
 
 struct RankTrace {
   int rank = 0;                                  ///< its number in the world
-  std::vector<std::string> lanes = {"compute"};  ///< behind the compute lane, one for each group
+  std::vector<std::string> lanes = {"compute"};  ///< then one for each group
   std::vector<TraceLabel> labels;
   std::vector<Span> spans;  ///< of each lane in the order of their ends
   /// One kernel iteration: an iteration of the loop, or one of a drain after it.
@@ -60,7 +60,7 @@ struct StepTimes {
   double exposed = 0;        ///< union of waits of the compute lane
 };
 
-/// Of the spans of one iteration. O(n log n).
+/// Times of the spans of one iteration. O(n log n).
 StepTimes step_times(std::span<const Span> spans);
 
 }  // namespace hocket

@@ -59,7 +59,7 @@ struct ListVerb {
 };
 int list(const ListVerb& options);
 
-/// One line on standard error.
+/// Writes one line to standard error.
 void show(const Remark& remark);
 
 /// Writes to standard output; Error when it cannot take everything.

@@ -17,7 +17,7 @@ struct Step {
   std::vector<Remark> remarks;    ///< of the import
   std::int64_t nodes = 0;         ///< in the source
   std::int64_t collectives = 0;
-  double import_seconds = 0;  ///< of the program alone, without its values
+  double import_seconds = 0;  ///< of the program without its values
 };
 
 /// Reads a `.hkt` text (`-`: from standard input), a capture (`graph.json` or its folder) or an

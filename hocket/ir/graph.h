@@ -97,8 +97,8 @@ class Graph {
   NodeId last_user(NodeId n) const;
   bool used(NodeId n) const;
 
-  /// All nodes but inputs and return, in execution order. The loop over a graph that is not const
-  /// may erase, move and insert anything: it goes on behind the place where the current node stood.
+  /// All nodes but inputs and return, in execution order. A loop over a non-const graph may erase,
+  /// move and insert nodes: it continues after the place where the current node was.
   ConstNodeRange<false> nodes() const;
   NodeRange<false> nodes();
 

@@ -292,7 +292,7 @@ std::optional<Violation> foreign_group(const Graph& g, const std::vector<int>& r
   return std::nullopt;
 }
 
-/// A rank that sends to itself, or receives from itself, would wait for ever.
+/// A rank that sends to itself, or receives from itself, would deadlock.
 std::optional<Violation> own_partner(const Graph& g, std::span<const int> ranks) {
   std::set<std::pair<std::string_view, std::int64_t>> known;  // group and index
   for (NodeId n : g.nodes()) {

@@ -38,9 +38,9 @@ struct RunPhase {
 /// each phase.
 void check_run(std::span<const RunPhase> run);
 
-/// The same for every run of this body: shorter than its depth, and with an end at every turn.
-/// Throws Error as well when a channel has different delays in different graphs, so that ranks
-/// would not start a collective together. O(graph) for each different phase.
+/// The same for every run of this body: shorter than its depth, and with an end at every turn. Also
+/// throws Error when a channel has different delays in different graphs, so that ranks would not
+/// start a collective together. O(graph) for each different phase.
 void check_seams(const Graph& body);
 void check_seams(const Program& program);
 

@@ -102,7 +102,7 @@ struct Ranks::Threads {
   }
 
   /// The error of the first rank to fail, with its number, or the mismatch between ranks. For a
-  /// rank hosted elsewhere, what the transport knows. Other exceptions than RunError stay as they
+  /// rank hosted elsewhere, what the transport knows. Exceptions other than RunError stay as they
   /// are.
   std::exception_ptr first_cause(const comm::Transport::Failure& failure) const {
     auto found = failure.rank ? std::ranges::find(numbers, *failure.rank) : numbers.end();

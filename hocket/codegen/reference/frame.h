@@ -16,7 +16,7 @@ struct RankResult {
   std::vector<Tensor> state;    ///< by input: state for the next iteration; empty for other
                                 ///< inputs, and for forwarded state that ends here
   std::unordered_map<Value, Tensor> values;  ///< when every value was kept
-  std::int64_t peak_bytes = 0;  ///< most bytes of values alive at once; a view counts like a copy
+  std::int64_t peak_bytes = 0;  ///< peak bytes of live values; a view counts like a copy
 };
 
 /// Error unless `inputs` has a tensor for every input of the graph, of its type. Forwarded state
