@@ -37,8 +37,8 @@ graph step(%w: state f32[4096] "w" parameter, %m: state f32[4096] "m" optimizer,
 }
 
 TEST(RandomInputs, AreEqualStateAndOtherInputsForEachRankAndIteration) {
-  Program p = parse("mesh(dp=2)\ngraph step(%w: state f32[64] \"w\", %x: f32[64]) {\n  return %x\n}",
-                    ops::all());
+  Program p = parse(
+      "mesh(dp=2)\ngraph step(%w: state f32[64] \"w\", %x: f32[64]) {\n  return %x\n}", ops::all());
   RandomInputs random(p, 1, 2), again(p, 1, 2), other(p, 2, 2);
   EXPECT_TRUE(same_bits(random.state()[0][0], random.state()[1][0]));
   EXPECT_FALSE(same_bits(random.state()[0][0], other.state()[0][0]));
