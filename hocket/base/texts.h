@@ -11,9 +11,10 @@
 
 namespace hocket {
 
-/// Stores each text once and gives it a number, from 0 on in the order of first insertion. One flat
-/// table, because a graph may have a million texts, and a heap block for each would cost more than
-/// all other work on it. Copies share the characters.
+/// Stores each text once and gives it an index; indices count up from 0 in the order of insertion.
+/// The characters lie in large blocks, because a graph may have a million texts and one heap block
+/// per text would cost more than all other work on the graph. Copies of the table share these
+/// blocks.
 class Texts {
  public:
   static constexpr std::uint32_t none = 0xffffffff;
@@ -21,9 +22,9 @@ class Texts {
   std::uint32_t size() const { return static_cast<std::uint32_t>(texts_.size()); }
   /// Valid as long as this table or a copy of it lives.
   std::string_view operator[](std::uint32_t i) const { return texts_[i]; }
-  /// The number of a text, `none` when it was never added.
+  /// The index of a text, or `none` if it was never added.
   std::uint32_t find(std::string_view text) const;
-  /// The number of a text, a new one when it was never added.
+  /// The index of a text, which is added if it is new.
   std::uint32_t add(std::string_view text);
 
  private:
@@ -33,8 +34,8 @@ class Texts {
   };
 
   struct Room {
-    std::span<char> free;   // what is left of the last block
-    std::size_t taken = 0;  // by this table; the next block is as large, within bounds
+    std::span<char> free;   // unused part of the last block
+    std::size_t taken = 0;  // bytes stored so far; the next block gets the same size, within limits
   };
 
   /// The slot that holds the text, or the empty one where it belongs.

@@ -10,7 +10,7 @@ namespace {
 bool same_sizes(const PostedCall& a, const PostedCall& b) {
   if (a.size != b.size) return false;
   for (std::size_t m = 0; m < a.size; ++m)
-    // Where lists of rows say how many elements there are, the counts may differ.
+    // In an all_to_all the element counts of ranks may differ; only the size of a row must agree.
     if (facts(a.kind).result == ResultSize::by_rows ? a.row(m) != b.row(m)
                                                     : a.ranges[m].count != b.ranges[m].count)
       return false;
@@ -28,7 +28,7 @@ int rank_of(const PostedCall& p) {
   return p.round.sequence->ranks[static_cast<std::size_t>(p.participant)];
 }
 
-/// Rows of an all_to_all that one rank sends and the other does not expect.
+/// Describes where `from` sends another number of rows than `to` expects, in an all_to_all; or "".
 std::string wrong_rows(const PostedCall& from, const PostedCall& to) {
   auto sender = static_cast<std::size_t>(from.participant),
        receiver = static_cast<std::size_t>(to.participant);
@@ -59,7 +59,7 @@ std::string disagreement(const PostedCall& p, int participant) {
   const PostedCall &a = p.participant < participant ? p : other,
                    &b = p.participant < participant ? other : p;
   if (!agree(a, b)) {
-    // What differs from the title, which describes the first call.
+    // The title describes the first call; this text adds what differs in the second.
     std::string named = a.name == b.name || b.name.empty() ? "" : fmt::format("{} = ", b.name);
     std::string on = a.channel == b.channel ? "" : fmt::format(" on channel {}", b.channel);
     return fmt::format("{}: rank {} calls {}, rank {} calls {}{}{}", title(a), rank_of(a), a.text(),

@@ -98,7 +98,8 @@ struct alignas(64) PostedCall : CallHead {
   // The rest of the call.
   std::string name;
   std::vector<Range> several;
-  std::vector<std::int64_t> rows;  // all_to_all, by member: elements of a row, rows sent, received
+  std::vector<std::int64_t> rows;  // of an all_to_all: for each member the size of a row, then rows
+                                   // sent to and received from each rank
   std::vector<std::unique_ptr<std::byte[]>> copies;  // of operands that results overlap
 
   std::span<const Range> members() const { return {ranges, size}; }

@@ -83,7 +83,7 @@ class EqualStarts {
   }
 
   const World& world_;
-  // By group and name, then by the lowest rank of the set.
+  // The first value seen, keyed by (group, input name) and then by the lowest rank of the set.
   std::map<std::pair<std::string, std::string>, std::map<int, First>> first_;
   std::map<std::string, std::vector<int>> sets_;
 };

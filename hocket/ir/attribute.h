@@ -48,13 +48,13 @@ bool same(const Attribute& a, const Attribute& b);
 void append(std::string& out, const Attribute& value);
 std::string to_text(const Attribute& value);
 
-/// What the record of an op says about one attribute.
+/// The declaration of an attribute in the record of its op.
 struct AttributeSpec {
   using Default = std::variant<std::monostate, std::int64_t, double, bool, std::string_view, DType>;
   std::string_view name;
   AttributeKind kind = AttributeKind::integer;
   std::string_view doc;
-  Default fallback = {};      ///< none: the attribute must be given (a list may be left empty)
+  Default fallback = {};      ///< none: the attribute is required (a list may be left empty)
   bool always_print = false;  ///< printed even when it equals its default
 };
 

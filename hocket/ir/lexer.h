@@ -1,5 +1,5 @@
 #pragma once
-// Splits text into words and knows their places, for messages. Used only by the parser.
+// Splits text into tokens and keeps their offsets for messages. Used only by the parser.
 
 #include <cstdint>
 #include <string>
@@ -11,20 +11,20 @@ class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
 
-  /// Where the next word starts, as an offset.
+  /// Offset of the next token.
   std::size_t position();
   bool at_end() { return position() == text_.size(); }
-  /// The character the next word starts with; 0 at the end.
+  /// First character of the next token; 0 at the end.
   char peek();
 
   bool accept(char c);
   void expect(char c, std::string_view after);
-  /// Reads the next word and returns true if it is `word`.
+  /// Consumes the next token and returns true if it is the identifier `word`.
   bool accept_word(std::string_view word);
-  /// An identifier; `wanted` describes it for the message.
+  /// Reads an identifier; `wanted` describes it in the error message.
   std::string_view word(std::string_view wanted);
   std::string_view peek_word();
-  /// Like word(), with dots inside.
+  /// Reads identifiers joined by dots, such as `layer.0`.
   std::string_view dotted_word(std::string_view wanted);
   std::int64_t integer(std::string_view wanted);
   std::string string(std::string_view wanted);
@@ -38,9 +38,9 @@ class Lexer {
   bool starts_number();
   Number number();
 
-  /// `line 7: message (column 3)` for an offset.
+  /// Throws Error `line 7: message (column 3)`, with the line and column of `offset`.
   [[noreturn]] void fail_at(std::size_t offset, std::string_view message) const;
-  /// `found X, wanted Y` at the next word.
+  /// Throws Error `found X, wanted Y` at the next token.
   [[noreturn]] void unexpected(std::string_view wanted);
   std::string_view text() const { return text_; }
   std::size_t offset() const { return at_; }

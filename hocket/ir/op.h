@@ -50,7 +50,7 @@ struct OperandSpec {
   std::uint32_t at_least = 0;  ///< for `many`
 };
 
-/// What `infer` may look at.
+/// The arguments of `infer`.
 struct InferCall {
   const Op& op;
   std::span<const Type* const> inputs;
@@ -73,16 +73,16 @@ struct Op {
   RecordList<OperandSpec, 12> operands;
   RecordList<AttributeSpec, 12> attributes;
 
-  /// Types of the results; throws Error saying what was found and what was wanted.
+  /// Infers the result types; throws Error that says what was found and what was wanted.
   std::vector<Type> (*infer)(const InferCall&) = nullptr;
-  /// The meaning of an elementwise op on one element, traced once per dtype.
+  /// The semantics of an elementwise op on one element. Called with symbolic scalars, to trace it.
   Scalar (*body)(std::span<const Scalar>) = nullptr;
   /// The reference kernel of an op that is neither elementwise nor a collective.
   void (*kernel)(KernelCall&) = nullptr;
 
-  /// The meaning of a composite: builds it from smaller ops. A backend may have a faster kernel.
+  /// The semantics of a composite: builds it from smaller ops. A backend may have a faster kernel.
   std::vector<Value> (*expand)(ExpandCall&) = nullptr;
-  /// The meaning of a collective, for all ranks of one set at once.
+  /// The semantics of a collective: computes the results of all ranks of one set of its group.
   void (*exchange)(ExchangeCall&) = nullptr;
 
   /// For a collective: which rank sends what to which.
@@ -90,23 +90,23 @@ struct Op {
   /// For a point-to-point op: the op that the other rank calls.
   const Op* partner = nullptr;
 
-  bool is_collective = false;    ///< its results are pending until a wait: all but a barrier
-  bool is_wait = false;          ///< reads pending values
-  bool has_effect = false;       ///< never removed, merged or left out
-  bool is_ordering = false;      ///< an identity that may not be folded or merged (`after`)
-  bool typed_by_result = false;  ///< the written result type is part of the meaning
+  bool is_collective = false;  ///< its results are pending until a wait (false for `barrier`)
+  bool is_wait = false;        ///< reads pending values
+  bool has_effect = false;     ///< never removed, merged or left out
+  bool is_ordering = false;    ///< only orders nodes (`after`): an identity, never folded or merged
+  bool typed_by_result = false;  ///< the result type is written, not inferred
   bool depends_on_rank = false;  ///< its value differs between ranks with equal operands
   bool has_region = false;       ///< carries a graph of its own (`call`)
-  bool moves_data = false;       ///< copies elements and never computes: bits are kept
-  bool exactly_rounded = false;  ///< IEEE or its own definition fixes every bit
-  bool is_view = false;          ///< copies nothing: the same bytes under another type or name
+  bool moves_data = false;       ///< only copies elements, whose bits are kept
+  bool exactly_rounded = false;  ///< IEEE 754 or the op's definition determines every bit
+  bool is_view = false;          ///< the result shares the bytes of its operand
   /// An optimizer: a list of operands holds one tensor per parameter, or none, the parameters first
   /// and their gradients second; the results are such lists one after the other. The tensors of one
   /// parameter do not affect those of another, so nodes can be split and joined anywhere along
   /// their lists.
   bool is_optimizer = false;
-  /// Arithmetic operations of a node, `written` being its result types. Without it: those of the
-  /// body or the expansion, else none.
+  /// Number of arithmetic operations of a node; `written` holds its result types. Without this
+  /// function they are counted in the body or the expansion, otherwise there are none.
   double (*flops)(const InferCall&) = nullptr;
 
   /// True when an equal node with equal operands gives the same value, so that the two can be
@@ -114,7 +114,8 @@ struct Op {
   bool pure() const { return !has_effect && !is_ordering; }
   /// Index of an attribute in the record, or -1.
   int attribute_index(std::string_view attribute) const;
-  /// Several slots of which one is a list: operands are then written `op([%a, %b], %c)`.
+  /// True for an op with several slots of which one is a list. Operands are then written
+  /// `op([%a, %b], %c)`.
   bool writes_lists() const;
 
   /// Builds a node at `at` and returns its first result, none when it has no result. A Graph as

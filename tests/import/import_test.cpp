@@ -43,7 +43,7 @@ void expect_refusal(const std::string& folder, const std::string& wanted) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
-/// Outputs whose bits the source fixes, by name, one per line.
+/// Expects the bits that PyTorch computed in the outputs named in `names`, one name per line.
 void expect_exact(const Step& step, const RunReport& report, const std::string& names) {
   for (std::string_view name : split(names, '\n'))
     for (std::size_t i = 0; i < report.labels[0].size(); ++i)

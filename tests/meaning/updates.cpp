@@ -1,7 +1,7 @@
-// cross-iteration keeps the meaning of training steps whatever is decided: updates are delayed at
-// random, collectives are moved to random places, and every output of every iteration and every
-// state after a drain must have the bits of the step as it was. A refusal leaves no trace.
-// `updates --steps N --seed S` runs more of them.
+// cross-iteration preserves the semantics of training steps, whatever it decides. Random updates
+// are delayed and collectives are moved to random places; every output of every iteration, and the
+// state after every drain, must have the same bits as in the original step. A refused move must
+// leave the program unchanged. `updates --steps N --seed S` runs more steps.
 
 #include <fmt/core.h>
 
@@ -33,7 +33,7 @@ void report(std::uint64_t seed, std::string_view what, const std::string& text) 
   ++failures;
 }
 
-/// Nodes that may stand elsewhere, some of them, in the order of the list.
+/// A random half of the pure nodes, in list order.
 std::vector<NodeId> random_pure_nodes(Random& random, const Graph& g) {
   std::vector<NodeId> nodes;
   for (NodeId n : g.nodes()) {
@@ -43,7 +43,8 @@ std::vector<NodeId> random_pure_nodes(Random& random, const Graph& g) {
   return nodes;
 }
 
-/// The same step for two classes of ranks, of which one computes things earlier than the other.
+/// Two graphs with the same nodes for two classes of ranks; random nodes stand late in the first
+/// graph and early in the second.
 Program in_two_graphs(Random& random, const Program& program) {
   Program changed = program;
   changed.graphs.push_back(changed.graphs[0]);
@@ -65,7 +66,7 @@ Program in_two_graphs(Random& random, const Program& program) {
   return changed;
 }
 
-/// As it comes, or behind passes that come before it in lists.
+/// The program unchanged, or after one of the pass lists that may precede cross-iteration.
 Program prepared(Random& random, const Program& program) {
   constexpr std::string_view before[] = {"none", "default",
                                          "dead-nodes,split-optimizer:by=parameter",
@@ -97,7 +98,7 @@ void delay_at_random(Random& random, Program& program) {
   });
 }
 
-/// Names of nodes, or of collectives alone.
+/// The name of a random node or, with `collective`, of a random collective.
 std::string random_name(Random& random, const Graph& g, bool collective) {
   std::vector<std::string> names;
   for (NodeId n : g.nodes())
@@ -106,7 +107,7 @@ std::string random_name(Random& random, const Graph& g, bool collective) {
   return names.empty() ? "none" : names[below(random, names.size())];
 }
 
-/// A move, or a refusal that leaves everything as it was.
+/// Moves a random collective, or checks that a refusal leaves the program unchanged.
 void move_at_random(std::uint64_t seed, Random& random, Program& program) {
   PassTable table = standard_passes();
   PassCall call{"cross-iteration", {}};
@@ -134,7 +135,7 @@ void count_what_happened(Program& program) {
   for (const Remark& r : g.take_remarks()) count.clipped += r.what.starts_with("keeps ");
 }
 
-/// Two transfers that come to each other's wait: the comparison must see it.
+/// Swaps two transfers, so that each arrives at the wait of the other; the comparison must notice.
 void check_mix_up(Program changed, const Program& program, const LoopInputs& inputs) {
   Graph& g = changed.graphs[0];
   Value first;
@@ -147,7 +148,7 @@ void check_mix_up(Program changed, const Program& program, const LoopInputs& inp
       ++count.swapped;
       try {
         count.caught += !loop_difference(program, changed, inputs).empty();
-      } catch (const Error& e) {  // one wait may have been for both
+      } catch (const Error& e) {  // a single wait may read both transfers
         if (std::string_view(e.what()).find("[one-transfer]") == std::string_view::npos) throw;
         ++count.caught;
       }

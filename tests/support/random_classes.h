@@ -1,17 +1,18 @@
 #pragma once
-// Random programs of several graphs, whose ranks meet in groups that cut across them.
+// Random programs of several graphs, with collectives between ranks of different graphs.
 
 #include "hocket/ir/program.h"
 #include "support/random.h"
 
 namespace hocket::testing {
 
-/// One graph per coordinate of the axis `pp`, two to four, any ops in each: they send to each other
-/// (some are ready to receive long before), and meet in collectives of all of them.
+/// One graph for each of the two to four coordinates of the axis `pp`. The graphs contain random
+/// ops, send to each other (with some receives posted long before their sends), and share
+/// collectives.
 Program random_stages(Random& random);
 
-/// Ranks divided among graphs at random, on three to six ranks. What they have in common are
-/// listed groups, made without regard to the graphs, which may leave ranks out.
+/// Three to six ranks, divided among graphs at random. Graphs communicate over listed groups that
+/// are drawn independently of the graphs and may leave ranks out.
 Program random_classes(Random& random);
 
 }  // namespace hocket::testing

@@ -1,5 +1,5 @@
 #pragma once
-// What a Source promises to whoever translates it.
+// Checks the invariants of a Source that its translation relies on.
 
 #include <string>
 
@@ -7,11 +7,12 @@
 
 namespace hocket::testing {
 
-/// std::runtime_error when a promise is broken: references lead to earlier nodes and to results
-/// that there are, names are unique, placeholders and constants are tensors, the output is last.
+/// Throws std::runtime_error unless references lead to existing results of earlier nodes, names are
+/// unique, placeholders and constants are tensors, and the output comes last.
 void require_sound(const frontend::Source& source);
 
-/// What kinds of things a source has: a line each, to tell sources apart.
+/// The kinds of nodes and arguments in a source, one per line: a signature that tells sources
+/// apart.
 std::string features(const frontend::Source& source);
 
 }  // namespace hocket::testing

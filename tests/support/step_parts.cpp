@@ -72,7 +72,7 @@ Value StepParts::all_reduced(Value v, const std::string& group, const std::strin
 
 OptimizerSetting StepParts::setting() {
   OptimizerSetting s{.lr = number(DType::f32, chance(random_, 50) ? 0.5 : 0.25)};
-  if (chance(random_, 25)) {  // in single ops
+  if (chance(random_, 25)) {  // written out in elementwise ops
     s.lists = below(random_, 2);
     return s;
   }
@@ -155,7 +155,7 @@ void StepParts::update_in_parts(const OptimizerSetting& s, std::span<const Value
   }
 }
 
-/// A counter, one or two further than before; at times one for several parameters.
+/// A step counter, incremented once or twice; sometimes shared by several parameters.
 Value StepParts::count() {
   if (counted_ && chance(random_, 25)) return counted_;
   Value old = state({DType::f32, false, {}}, "step", StateKind::optimizer);

@@ -1,5 +1,5 @@
 #pragma once
-// What random training steps are put together of: numbers, state, transfers, optimizers.
+// Builds parts of random training steps: constants, state, collectives, optimizers.
 
 #include <memory>
 #include <optional>
@@ -12,19 +12,19 @@
 
 namespace hocket::testing {
 
-/// How some of the parameters are updated.
+/// The optimizer of some parameters, with its options.
 struct OptimizerSetting {
-  const Op* op = nullptr;  ///< none: in single ops
+  const Op* op = nullptr;  ///< none: written out in elementwise ops
   Attributes attributes = {};
   Value lr;  ///< f32
   std::vector<Value> scale = {}, skip = {};
-  std::size_t lists = 0;  ///< of state beside the parameters
-  bool counts = false;    ///< steps
+  std::size_t lists = 0;  ///< number of state lists (momenta) besides the parameters
+  bool counts = false;    ///< has step counters
 };
 
 class StepParts {
  public:
-  /// Graphs that speak to each other share `channels`, the next free one.
+  /// Graphs that communicate share `channels`, a counter of used channels.
   StepParts(Random& random, Graph& g, std::shared_ptr<std::int64_t> channels = nullptr)
       : random_(random),
         graph_(g),
@@ -37,27 +37,29 @@ class StepParts {
 
   // ---- arithmetic
   Ints all_dims(Value v) const;
-  /// One number: the sum of all elements.
+  /// A scalar: the sum of all elements.
   Value total(Value v);
-  /// One number: the sum of the squares of all elements.
+  /// A scalar: the sum of the squares of all elements.
   Value squares(std::span<const Value> values);
   Value matmul(Value a, Value b, bool transpose_a, bool transpose_b);
 
   // ---- between ranks
   std::int64_t fresh_channel() { return (*channels_)++; }
-  /// Pending results, on a channel of their own unless `channel` is given.
+  /// Starts a collective, on a fresh channel unless `channel` is given; returns its pending
+  /// results.
   std::vector<Value> start(const Op& op, const std::vector<Value>& operands,
                            std::vector<Named> given, std::optional<std::int64_t> channel = {});
   std::vector<Value> wait(const std::vector<Value>& pending);
-  /// There and back, with nothing in between.
+  /// An all-reduce, directly followed by its wait.
   Value all_reduced(Value v, const std::string& group, const std::string& reduce = "sum");
 
   // ---- optimizers
   OptimizerSetting setting();
-  /// Sets the next values of parameters and of state that is made for them. First new parameter.
+  /// Adds an optimizer with its state, and sets the next values of parameters and state. Returns
+  /// the first new parameter.
   Value update(const OptimizerSetting& setting, std::span<const Value> parameters,
                std::span<const Value> gradients);
-  /// The same in nodes of one to four parameters.
+  /// The same, with separate optimizer nodes for one to four parameters each.
   void update_in_parts(const OptimizerSetting& setting, std::span<const Value> parameters,
                        std::span<const Value> gradients);
 

@@ -1,4 +1,4 @@
-// Weights given as a direction and a length.
+// Weight normalization: w = v * (g / norm of v).
 
 #include "hocket/frontend/aten/arithmetic.h"
 #include "hocket/frontend/aten/nn.h"
@@ -20,7 +20,7 @@ Returned weight_norm(OperatorCall& c) {
                      as_result(c, norms.value, 1, c.type("g").dtype)};
 }
 
-/// The gradient of the direction has no component along the direction.
+/// The gradient of v is orthogonal to v.
 Returned weight_norm_backward(OperatorCall& c) {
   Expr dw = wide(c, "grad_w"), v = wide(c, "saved_v"), g = wide(c, "saved_g");
   Expr norms = wide(c, "saved_norms"),

@@ -1,5 +1,5 @@
 #pragma once
-// Moving collectives up, with what is done to their operands.
+// Moves collectives up, together with the nodes that prepare their operands.
 
 #include <vector>
 
@@ -7,19 +7,20 @@
 
 namespace hocket {
 
-/// Moves collectives up, right behind the last node that they depend on. Call it in list order.
+/// Moves collectives up, right behind the last node that they depend on. Call its functions in list
+/// order.
 class Hoist {
  public:
   explicit Hoist(Graph& g) : g_(g), starts_(g.node_bound()), tail_(g.node_bound()) {}
 
-  /// Moves a collective right behind its last operand, or behind `bound` where that is later; to
-  /// the front when it reads inputs alone and has no bound. Others that were put there stay before
-  /// it. Constants that it reads come along. Returns the node that it may not pass, none at the
-  /// front.
+  /// Moves a collective right behind its last operand or `bound`, whichever is later, and behind
+  /// collectives that were moved there before; to the front of the graph if it reads only inputs
+  /// and has no bound. Constants that it reads move along. Returns the later of the two nodes, none
+  /// at the front.
   NodeId start(NodeId n, NodeId bound = {});
 
-  /// Moves what prepares an operand of a collective behind what it reads, and behind all that was
-  /// moved there.
+  /// Moves a node that prepares an operand of a collective (see find_feeders) right behind its own
+  /// operand, and behind all nodes that were moved there before.
   void prepare(NodeId n);
 
  private:
@@ -31,8 +32,9 @@ class Hoist {
   std::vector<NodeId> tail_;    // the last node put behind a node
 };
 
-/// By node: cheap nodes with one operand that only prepare what a collective sends (the division,
-/// view or cast in front of it), so that they can go where it goes. O(nodes).
+/// For each node: is it a cheap node with one operand, read only by a collective or by another such
+/// node? Such a node (a division, view or cast of a gradient) can move with the collective.
+/// O(nodes).
 std::vector<bool> find_feeders(const Graph& g);
 
 }  // namespace hocket

@@ -19,7 +19,7 @@
 namespace hocket {
 namespace {
 
-/// More parts than this: the option is taken for a mistake.
+/// An option that would give more parts than this is refused as a mistake.
 constexpr std::size_t most_parts = 1 << 16;
 
 /// Elements [from, to) of a member.
@@ -29,7 +29,8 @@ struct Slice {
 };
 using Part = std::vector<Slice>;
 
-/// Fills parts with the elements of all members that are waited for, one after the other.
+/// Cuts the members whose results are read into slices, in order, and groups the slices into parts
+/// of at most `bytes` bytes (but at least one element).
 std::vector<Part> cut(const Graph& g, NodeId n, std::int64_t bytes) {
   std::vector<Part> parts(1);
   std::int64_t room = bytes;
@@ -111,7 +112,7 @@ class Splitter {
                                            .stage = g_[n_].stage}));
   }
 
-  /// One wait for each part that holds elements of the members that the old wait was for.
+  /// Replaces a wait by one wait for each part that holds elements of its members.
   void replace(NodeId wait) {
     std::map<std::uint32_t, std::vector<Value>> arrived;  // by member
     for (Value v : g_[wait].inputs) arrived[v.index - g_[n_].first_result];

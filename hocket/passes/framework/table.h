@@ -44,10 +44,11 @@ class PassTable {
   /// Error when a row names an unknown pass, or when no order satisfies all rows.
   void validate() const;
 
-  /// Reads `item,item`, an item being `name` or `name:key=value:key=value`, `none`, or a word. A
-  /// once-only pass written with options behind a word that holds it sets the options of that step;
-  /// without options it is dropped with a remark, and so is one that a word brings a second time.
-  /// What the user himself wrote twice stays, and is an error when it is run.
+  /// Reads a list `item,item`. An item is `name`, `name:key=value:key=value`, `none`, or a word. A
+  /// pass that runs at most once may already be in a word of the list: if the user writes it again
+  /// with options, these replace the options of that step; without options it is dropped with a
+  /// remark, as is a second one that comes from a word. A pass that the user wrote twice stays, and
+  /// is an error when it runs.
   std::vector<PassCall> parse(std::string_view text, std::vector<Remark>* remarks = nullptr) const;
 
  private:
@@ -57,8 +58,8 @@ class PassTable {
   std::vector<Word> words_;
 };
 
-/// The passes of this layer, one row each. The lists that have names are the compiler's
-/// (driver/compile.h).
+/// The table of all passes in this layer. Named lists such as `default` are added by
+/// standard_passes() (driver/compile.h).
 PassTable all_passes();
 
 }  // namespace hocket

@@ -43,7 +43,7 @@ ElementRow element_row(const Graph& g, NodeId n, std::uint32_t row) {
   };
   if (!has_lists(node)) {
     result.results.push_back(0);
-    // The other operands of an ordering op only say what it comes behind.
+    // The other operands of an ordering op are only order constraints.
     std::uint32_t count = node.op->is_ordering ? 1 : node.inputs.size();
     for (std::uint32_t i = 0; i < count; ++i) sort(i);
     return result;

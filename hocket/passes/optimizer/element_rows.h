@@ -1,5 +1,5 @@
 #pragma once
-// Which elements of a node's operands become which elements of its results.
+// Which operands and results of a node correspond element by element.
 
 #include <cstdint>
 #include <optional>
@@ -9,24 +9,26 @@
 
 namespace hocket {
 
-/// True for an optimizer and a `div_each`: they work on lists of independent tensors.
+/// True for optimizers and `div_each`, which work on lists of independent tensors.
 bool has_lists(const Node& node);
 /// How many tensors such a node has in each of its lists.
 std::uint32_t list_length(const Node& node);
-/// The place of an operand in its list; none for what applies to all tensors, and for other nodes.
+/// The position of an operand in its list; none for an operand that is in no list (a learning
+/// rate), and for nodes without lists.
 std::optional<std::uint32_t> list_position(const Node& node, std::uint32_t operand);
 
-/// Operands and results, by index, of equal shape: element i of the results is computed from
-/// element i of the operands, and from the numbers, which apply to all elements.
+/// A *row*: operands and results of a node, by index, such that element i of the results depends
+/// only on element i of `tensors` and on the scalars `numbers`. They have equal shapes, except for
+/// a reshape. An optimizer has one row for each parameter, an elementwise node a single row.
 struct ElementRow {
   SmallVector<std::uint32_t, 4> tensors, numbers, results;
 };
 
-/// The row of a node that an operand belongs to as a tensor, by number: its place in its list, else
-/// 0. None when the node does more with it than arithmetic by element or a change of shape that
-/// keeps the order of elements, or when it is a single number.
+/// The index of the row to whose `tensors` an operand belongs: its position in its list, or 0 in a
+/// node without lists. None for a scalar, and where the node is not elementwise and does more than
+/// reshape.
 std::optional<std::uint32_t> row_of(const Graph& g, Use use);
-/// One row; the node must have it. O(slots).
+/// The row with index `row`, which the node must have. O(slots).
 ElementRow element_row(const Graph& g, NodeId n, std::uint32_t row);
 
 }  // namespace hocket

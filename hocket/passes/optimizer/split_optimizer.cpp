@@ -26,7 +26,7 @@ std::vector<NodeId> optimizers(const Graph& g) {
   return found;
 }
 
-/// The parts of an optimizer, and why; no parts where it stays whole.
+/// The parts of an optimizer and the reason. Without parts it stays whole.
 struct Split {
   NodeId optimizer;
   std::vector<Positions> parts = {};
@@ -45,8 +45,8 @@ void carry_out(Graph& g, const std::vector<Split>& splits) {
 
 // ---- by bucket
 
-/// For every value the collective that it comes from: of several the one started last, none where
-/// more than arithmetic by element and moving lies between.
+/// For each value, the collective from whose results it is computed by elementwise ops and data
+/// movement alone; of several, the one that starts last. None for other values.
 class BucketOrigins {
  public:
   explicit BucketOrigins(const Graph& g) : graph_(g), from_(g.value_bound()) {
@@ -70,7 +70,8 @@ class BucketOrigins {
     for (std::uint32_t i = 0; i < node.result_count; ++i) from_[node.first_result + i] = origin;
   }
 
-  /// A number that applies to all elements scales a gradient and is not what it comes from.
+  /// The origin of an elementwise node's result. Scalar operands are ignored: they scale a
+  /// gradient.
   NodeId latest(const Node& node) const {
     NodeId last;
     for (Value v : node.inputs) {
@@ -86,7 +87,8 @@ class BucketOrigins {
   std::vector<NodeId> from_;  // by value
 };
 
-/// The gradients by the collective that each comes from, in the order of those; none first.
+/// The gradients of an optimizer, grouped by collective in list order. Those without a collective
+/// come first.
 std::vector<std::pair<NodeId, Positions>> by_origin(const Graph& g, NodeId n,
                                                     const BucketOrigins& origins) {
   auto gradients = g[n].slot(gradient_slot);
@@ -152,7 +154,7 @@ std::vector<Value> gradients_of(const Graph& g) {
   fail("option 'gradients': no optimizer has the gradient '{}'{}", name, nearest_hint(name, known));
 }
 
-/// By graph, the values named in `%a+%b`: each is a gradient in one of them at least.
+/// For each graph the gradients named in `%a+%b`. Error for a name that is a gradient in no graph.
 std::vector<std::unordered_set<Value>> named_gradients(Program& program, std::string_view text) {
   std::vector<std::unordered_set<Value>> gradients, named(program.graphs.size());
   for (const Graph& g : program.graphs) {
@@ -180,7 +182,8 @@ std::vector<std::unordered_set<Value>> named_gradients(Program& program, std::st
   return named;
 }
 
-/// Of one graph: whether something is cut, and an optimizer of which all is to be cut off.
+/// The decisions for one graph. `some`: at least one optimizer is cut. `apart`: an optimizer all of
+/// whose gradients are named, so that no rest would remain.
 struct CutOff {
   std::vector<Split> splits = {};
   bool some = false;
@@ -200,7 +203,7 @@ CutOff split_by_gradients(const Graph& g, const std::unordered_set<Value>& named
       cut.splits.push_back({.optimizer = n, .why = "all its gradients are named"});
       continue;
     }
-    // The rest comes first: what was cut off is to be moved.
+    // The rest comes first, because the part that is cut off will be moved.
     std::string why = fmt::format("{} of {} gradients are named", off.size(), gradients.size());
     cut.splits.push_back({n, {std::move(rest), std::move(off)}, std::move(why)});
     cut.some = true;
