@@ -1,8 +1,9 @@
-// All-reduce between ranks of one process, against the least that it can take: the same threads,
-// each says where its tensors lie, a spin barrier, each sums its half into both results, another
-// barrier.
+// All-reduce between ranks of one process, compared with a lower bound: threads that publish the
+// addresses of their tensors, meet at a spin barrier, each sum half of the elements into both
+// results, and meet at another barrier.
 //
-// Bars: two ranks, 4 KB to 25 MB of f32, at most 1.5 times that. Four ranks are right.
+// Bars: two ranks, 4 KB to 25 MB of f32, at most 1.5 times the bound. Four ranks give correct
+// results.
 
 #include <fmt/core.h>
 
@@ -32,7 +33,7 @@ struct Size {
 constexpr Size sizes[] = {
     {"4 KB", 1 << 10}, {"64 KB", 1 << 14}, {"1 MB", 1 << 18}, {"25 MB", 25 << 18}};
 
-/// Operands and results of all ranks, which lie as values of a program do.
+/// Operands and results of all ranks, allocated like the values of a program.
 struct Data {
   Data(std::size_t count, std::int64_t n) : ranks(count), elements(n) {
     for (std::size_t r = 0; r < ranks; ++r) {
@@ -57,7 +58,7 @@ struct Data {
   }
 };
 
-/// Seconds of one of `rounds` calls of `once` by each rank, all at the same time, after a warm-up.
+/// Seconds per round when all ranks run `rounds` rounds at the same time, after a warm-up.
 double time_ranks(std::size_t ranks, int rounds, const std::function<void(int, int)>& loop) {
   std::atomic<std::size_t> ready{0};
   std::vector<double> seconds(ranks);
@@ -77,7 +78,7 @@ double time_ranks(std::size_t ranks, int rounds, const std::function<void(int, i
   return *std::ranges::max_element(seconds) / rounds;
 }
 
-/// Counts arrivals; with two ranks nothing is faster.
+/// Counts arrivals. With two ranks no barrier is faster.
 struct SpinBarrier {
   alignas(64) std::atomic<std::uint32_t> count{0};
   void arrive(std::uint32_t& target, std::uint32_t ranks) {
@@ -88,8 +89,8 @@ struct SpinBarrier {
   }
 };
 
-/// The least code that sums what two ranks bring, where they bring it: each says where its operand
-/// and its result are, they meet, each sums a half for both, they meet again.
+/// The lower bound for two ranks, without copies: each publishes the addresses of its operand and
+/// result, they meet at a barrier, each sums one half for both, and they meet again.
 class ByHand {
  public:
   [[gnu::noinline]] void all_reduce(int rank, const float* send, float* recv, std::int64_t count) {

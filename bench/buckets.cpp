@@ -1,6 +1,6 @@
-// What bucketing and late waits give on two steps with random values, two ranks, and a link on
-// which communication takes about as long as compute: `none` against `default`, with several sizes
-// of buckets, all in one run.
+// The speedup by bucketing and late waits on two steps with random values, on two ranks and a link
+// on which communication takes about as long as compute. Compares `none` with `default`, with
+// several bucket sizes, in one run.
 //
 // Bar: the best setting is at least 1.2 times as fast as `none`.
 

@@ -18,7 +18,7 @@ const Op* const binary[] = {&ops::add, &ops::mul, &ops::maximum, &ops::sub};
 
 const Op& pick(std::span<const Op* const> list, std::size_t i) { return *list[i % list.size()]; }
 
-/// Numbers that are the same everywhere, which the standard distributions do not promise.
+/// Random numbers that are the same on every platform, unlike those of the standard distributions.
 struct Random {
   std::uint64_t state;
   std::size_t below(std::size_t bound) {
@@ -70,12 +70,12 @@ Graph make_fan(std::size_t n) {
   Value x = g.add_input(type, "x", {.names = {"x"}});
   Value hub = ops::relu(g, x);
   std::deque<Value> open;
-  // Short runs of readers, each from a number of its own: every node differs from every other.
+  // Short chains of readers, each with its own constant, so that no two nodes are equal.
   for (std::size_t i = 0; i < n / 4; ++i) {
     Value other = i % 16 == 0 ? full(g, type, static_cast<double>(i)) : open.back();
     open.push_back(pick(binary, i)(g, hub, other));
   }
-  // As many more as leave room for joining all of them by twos.
+  // More readers, as long as n leaves room for the nodes that join all of them in pairs.
   for (std::size_t i = 0; g.size() + open.size() - 1 < n; ++i) {
     Value& v = open[i % open.size()];
     v = pick(unary, i / open.size())(g, v);
@@ -94,7 +94,7 @@ namespace {
 struct Layer {
   std::string path;
   Value w, b;                    // parameters
-  Value x, sum;                  // activation before it, and before its relu
+  Value x, sum;                  // the input of the layer, and of its relu
   Value w_gradient, b_gradient;  // summed over ranks
 };
 
@@ -208,7 +208,7 @@ Graph make_sharded(std::size_t n) {
 
 namespace {
 
-/// A graph that grows at a frontier of values nobody has read yet, so that most of it stays alive.
+/// A graph that mostly reads values without a reader, so that few nodes are dead.
 struct RandomGraph {
   Graph g{"random"};
   Random random{1};
@@ -228,11 +228,11 @@ struct RandomGraph {
     old.push_back(v);
   }
   Value any() {
-    // Mostly near by, at times from anywhere before.
+    // Usually a recent value, sometimes any earlier one.
     std::size_t window = random.chance(70) ? std::min<std::size_t>(old.size(), 256) : old.size();
     return old[old.size() - 1 - random.below(window)];
   }
-  /// The same op and operands as a node before.
+  /// Repeats the op and operands of an earlier node.
   Value repeat() {
     const Node& node = g[recent[random.below(recent.size())]];
     std::vector<Value> inputs(node.inputs.begin(), node.inputs.end());
@@ -258,7 +258,7 @@ struct RandomGraph {
     Value a = scalar(g, static_cast<double>(random.below(1000)));
     scalars.push_back(ops::add(g, a, scalars[random.below(scalars.size())]));
   }
-  /// Two reshapes in a row that end where they began.
+  /// Two reshapes that undo each other.
   void reshapes() {
     Value flat = ops::reshape(g, {take()}, {{"shape", Ints{16}}});
     put(ops::reshape(g, {flat}, {{"shape", Ints{4, 4}}}));
@@ -281,7 +281,7 @@ Graph make_random(std::size_t n) {
     else if (kind < 16 && !r.recent.empty())
       r.put(r.repeat());
     else if (kind < 24)
-      ops::tanh(r.g, r.any());  // nobody reads it
+      ops::tanh(r.g, r.any());  // a dead node
     else
       r.put(r.plain());
   }
@@ -345,7 +345,7 @@ std::vector<Value> update(Graph& g, const Updates& u, Value rate) {
 Graph make_updates(std::size_t n) {
   Graph g("updates", std::make_shared<const World>(std::vector<Axis>{{"dp", 2}}));
   Type type{DType::f32, false, {8}};
-  constexpr std::size_t around = 4;  // two numbers, one optimizer, one node to begin with
+  constexpr std::size_t around = 4;  // two constants, one optimizer, one initial node
   std::size_t buckets = (n - around) / nodes_per_bucket;
   auto state = [&](const char* name, std::size_t i, StateKind kind) {
     return g.add_input(type, name,

@@ -1,7 +1,7 @@
 // How long the import of a captured training step takes, and how that grows with its nodes.
 //
-// Bars: 100K nodes in 2 s and time ~ n^e with e <= 1.25; of the steps that lie in the folder of
-// further data, those of a small network in 0.1 s and of a large sharded one in 0.3 s.
+// Bars: 100K nodes in 2 s and time ~ n^e with e <= 1.25; of the steps in the folder of further
+// data, those of a small network in 0.1 s and those of a large sharded network in 0.3 s.
 
 #include "hocket/frontend/import.h"
 
@@ -34,7 +34,7 @@ constexpr Size sizes[] = {{"10K nodes", 10'000}, {"31K nodes", 31'623}, {"100K n
 
 struct Data {
   const char* path;
-  double most;  // seconds; 0: shown only
+  double most;  // limit in seconds; 0: no limit
 };
 constexpr Data data[] = {{"captures/mobilenet", 0.1},
                          {"captures/resnet", 0},
@@ -157,8 +157,8 @@ std::string make_capture(int nodes) {
   return w.finish(of("loss"));
 }
 
-/// Every sample starts with empty caches; otherwise the small ones are measured in cache and the
-/// large ones in memory, and the exponent is that of the machine.
+/// Every sample starts with empty caches. Otherwise small graphs would be measured in cache and
+/// large ones in memory, and the exponent would depend on the machine.
 double import_seconds(const std::string& text) {
   static std::vector<char> ballast(128 << 20);
   for (std::size_t i = 0; i < ballast.size(); i += 64) ++ballast[i];
@@ -216,7 +216,7 @@ int run() {
 }  // namespace hocket::bench
 
 int main() {
-  // Memory that was freed stays here: taking it from the system again is no part of an import.
+  // Keeps freed memory in the process: getting it from the system again is not part of an import.
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);
   hocket::bench::print_machine(hocket::bench::probe());

@@ -1,4 +1,4 @@
-// How far the interpreter is from compiled code: a chain of elementwise ops against the same loop
+// Compares the interpreter with compiled code: a chain of elementwise ops with the same loop
 // written in C++, and the forward pass of a transformer.
 
 #include <fmt/core.h>

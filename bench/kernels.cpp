@@ -6,7 +6,8 @@ namespace hocket::bench {
 namespace {
 
 using Vector [[gnu::vector_size(32)]] = float;
-// Two units with a latency of four or five cycles need ten; more would not fit the registers.
+// Two units with a latency of four or five cycles need ten chains; more would not fit into the
+// registers.
 constexpr int chains = 10;
 constexpr int lanes = sizeof(Vector) / sizeof(float);
 

@@ -1,6 +1,7 @@
 #pragma once
-// The arithmetic of the sentinel, in a file of its own because it is compiled for this machine
-// only. What it returns is of no interest, but must be used.
+// The arithmetic of the sentinel. It has a file of its own because it is compiled for the
+// instruction set of this machine. Callers must use the returned values, so that the compiler keeps
+// the work.
 
 #include <cstdint>
 
@@ -11,11 +12,11 @@ float multiply_adds(std::int64_t rounds);
 /// Floating-point operations in one round.
 std::int64_t multiply_add_flops();
 
-/// Independent integer instructions, as many a cycle as the core can issue: what compilers are made
-/// of. Another thread on the same physical core takes half of it and may leave the multiply-adds
-/// alone.
+/// Independent integer instructions, as many per cycle as the core can issue, like the work of a
+/// compiler. A thread on the same physical core halves their rate, but not always that of
+/// multiply-adds.
 std::uint64_t integer_adds(std::int64_t rounds);
-/// Instructions in one round, about.
+/// Approximate number of instructions in one round.
 std::int64_t integer_add_instructions();
 
 }  // namespace hocket::bench

@@ -1,8 +1,10 @@
-// What ranks in one process do with a slow link: the time of transfers against the formula, and
-// how much of a transfer hides behind compute when it is started early and waited for late.
+// Ranks of one process on a slow link: compares the time of transfers with the formula, and
+// measures how much of a transfer overlaps with compute when it starts early and is waited for
+// late.
 //
 // Bars: gpt2 on a link of 1Gbps,50us, 20 iterations: communication within 10 % of the formula. One
-// transfer beside compute: exposed time falls by at least 90 % of what the compute could hide.
+// transfer beside compute: exposed time falls by at least 90 % of the time that the compute could
+// hide.
 
 #include <fmt/core.h>
 
@@ -41,13 +43,13 @@ void check_formula(Bars& bars) {
              time_text(report.times->communication), time_text(report.times->exposed));
   bars.expect(std::abs(ratio - 1) <= 0.1, "communication",
               fmt::format("{:.4f} of the formula", ratio), "0.9 to 1.1");
-  // All waits follow their starts here: what the ranks really sat through.
+  // Each wait directly follows its start here, so exposed time is the time of the transfers.
   double sat = report.times->exposed / wanted;
   fmt::print("      exposed: {:.4f} of the formula, ranks that wait for each other included\n",
              sat);
 }
 
-/// One all-reduce beside a chain of products that does not need it.
+/// One all-reduce and a chain of matrix products that does not depend on it.
 Step one_transfer(bool late, std::int64_t elements) {
   std::string chain;
   for (int i = 0; i < 12; ++i)
@@ -69,7 +71,7 @@ void check_overlap(Bars& bars, double transfer_of_compute) {
   options.random_inputs = 1;
   double compute = run(one_transfer(true, elements), options).times->compute;
   options.link = comm::Link{4.0 * elements / (compute * transfer_of_compute), 0};
-  // In turn, so that both see the same machine.
+  // Alternates, so that both are measured under the same conditions.
   std::vector<double> falls;
   double last_early = 0, last_late = 0, hidden = 0;
   for (int i = 0; i < 5; ++i) {

@@ -1,5 +1,5 @@
-// What the library backend costs beside a bare call of oneDNN with everything prepared, and what it
-// gains over the plain kernels: matrix products in all transpositions, convolutions.
+// Compares the library backend with direct calls of prepared oneDNN primitives, and with the
+// reference kernels: matrix products in all transpositions, and convolutions.
 
 #include "hocket/codegen/library/library.h"
 
@@ -23,7 +23,7 @@ using Dims = dnnl::memory::dims;
 using Layout = dnnl::memory::desc;
 constexpr auto f32 = dnnl::memory::data_type::f32;
 
-/// One node, values for its operands, and the same as calls of oneDNN.
+/// One node with values for its operands, and the equivalent direct call of oneDNN.
 struct Row {
   std::string name;
   Graph graph;
@@ -54,7 +54,7 @@ Row row_of(std::string name, const Op& op, const Shape& a, const Shape& b,
   return r;
 }
 
-/// What all bare calls share, and values that live as long as they are made.
+/// The engine and stream of all direct calls, and the values that they use.
 struct Bare {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
@@ -108,7 +108,8 @@ struct Conv {
   std::int64_t batch, channels, groups, size;
 };
 
-/// The primitive between two reorders in and one out, as operands and result are row-major.
+/// The primitive, with reorders of both operands before it and of the result after it, since these
+/// are row-major.
 std::function<void()> bare_conv(const Bare& b, const dnnl::primitive_desc& d,
                                 const std::array<std::pair<int, Layout>, 3>& ports) {
   std::unordered_map<int, dnnl::memory> arguments{
@@ -182,7 +183,7 @@ void measure_row(const Row& row, Library& library, Bars& bars) {
   auto by_library = [&] { evaluate(row.graph, row.node, row.inputs, 0, instead); };
   auto plainly = [&] { evaluate(row.graph, row.node, row.inputs); };
   int times = std::max(1, static_cast<int>(5e8 / row.flops()));
-  for (int i = 0; i < 2; ++i) by_library(), row.bare();  // makes primitives, touches pages
+  for (int i = 0; i < 2; ++i) by_library(), row.bare();  // creates primitives and touches pages
   std::vector<Variant> variants{{"bare", [&] { return timed(row.bare, times); }},
                                 {"library", [&] { return timed(by_library, times); }},
                                 {"plain", [&] { return timed(plainly, 1); }, 1}};
@@ -197,7 +198,7 @@ void measure_row(const Row& row, Library& library, Bars& bars) {
 }
 
 int run() {
-  omp_set_num_threads(1);  // for the bare calls; the library sees to itself
+  omp_set_num_threads(1);  // for the direct calls; the library backend sets its own number
   Bare bare;
   std::vector<Row> rows;
   for (const Product& p : {Product{1, 512, 512, 512},

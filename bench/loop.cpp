@@ -1,6 +1,6 @@
-// What moving work across iterations gives, on two steps with random values, two ranks, and a link
-// on which communication takes about as long as compute: `none`, `default` with three sizes of
-// buckets, and the best of those with cross-iteration, with shard-optimizer, and with both.
+// The speedup by moving work across iterations, on two steps with random values, on two ranks and a
+// link on which communication takes about as long as compute. Compares `none`, `default` with three
+// bucket sizes, and the best of these with cross-iteration, with shard-optimizer, and with both.
 //
 // Bars: communication over compute is between 0.8 and 1.25 under `none`; on one of the steps the
 // best is at least 1.10 times as fast as the best `default`.
@@ -16,7 +16,7 @@
 namespace hocket::bench {
 namespace {
 
-/// How much faster than the best `default`.
+/// The speedup over the best `default`.
 double gain(Bars& bars, const std::string& name) {
   Trial trial = make_trial(name, 0.95);
   std::vector<Setting> settings{{"none", "none"},

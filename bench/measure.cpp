@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The best rates seen so far.
+/// The best rates measured so far.
 struct Best {
   double gflops = 0, gops = 0;
 
@@ -36,12 +36,12 @@ constexpr std::size_t all_cores = static_cast<std::size_t>(-1);
 
 struct Sample {
   double seconds = 0;
-  double delayed = 0;            // part of it without a core
-  std::size_t core = all_cores;  // index of the one that counts
+  double delayed = 0;            // seconds of it in which the thread had no core
+  std::size_t core = all_cores;  // index of the core that counts
   MachineState before, after;
 };
 
-/// Whether the cores that count are at their best.
+/// True when the cores that count run at nearly their best rates.
 bool calm(const MachineState& state, std::size_t core, const Best& best, double tolerance) {
   if (core != all_cores) return best.calm(state.cores[core], tolerance);
   return std::ranges::all_of(state.cores,
@@ -49,7 +49,8 @@ bool calm(const MachineState& state, std::size_t core, const Best& best, double 
 }
 
 bool quiet(const Sample& s, const Best& best, double tolerance) {
-  // Between sharing a cache and not there is a factor of three or more; less is noise.
+  // Cores that share a cache differ from others by a factor of three or more; smaller differences
+  // are noise.
   double ping = s.before.ping_ns, other = s.after.ping_ns;
   bool moved = s.core == all_cores && std::max(ping, other) > 1.5 * std::min(ping, other);
   return !moved && s.delayed <= tolerance && calm(s.before, s.core, best, tolerance) &&
@@ -124,7 +125,7 @@ class Run {
   }
   std::size_t chosen_core() const { return options_.one_core ? best_core(now_) : all_cores; }
 
-  /// Disturbances of a core last tenths of seconds, so that looking again soon often helps.
+  /// Disturbances of a core last tenths of seconds, so it is probed again soon.
   void wait_until_calm() {
     auto start = Clock::now();
     while (!calm(now_, chosen_core(), best_, options_.tolerance) &&

@@ -19,8 +19,8 @@
 namespace hocket::bench {
 namespace {
 
-/// Seconds of a call, without the destruction of what it returns. CPU time, because a long call is
-/// interrupted more often than a short one, and that is no matter of its size.
+/// Seconds of a call, without the destruction of its result. Measured in CPU time, because
+/// interruptions by other processes would grow with the length of the call.
 template <class F>
 double seconds_of(const Case& c, F f) {
   for (std::size_t i = 0; i < c.ballast.size(); i += 64) ++c.ballast[i];
@@ -29,8 +29,8 @@ double seconds_of(const Case& c, F f) {
   return thread_seconds() - start;
 }
 
-/// Moves every fourth node or so as far as it may go: behind the last of its operands or before the
-/// first of its readers.
+/// Moves about every fourth node as far as possible: behind its last operand or before its first
+/// reader.
 std::size_t move_a_quarter(Graph& g) {
   std::uint64_t state = 1;
   std::size_t moved = 0;
@@ -51,7 +51,7 @@ std::size_t move_a_quarter(Graph& g) {
   return moved;
 }
 
-/// Lets every wait and what depends on it run in the next iteration, as far as the optimizer goes.
+/// Delays every wait and the nodes that depend on it, through the optimizer, to the next iteration.
 std::size_t rotate_updates(Graph& g) {
   std::vector<char> late(g.value_bound());
   std::vector<NodeId> nodes;
@@ -66,7 +66,7 @@ std::size_t rotate_updates(Graph& g) {
   return nodes.size();
 }
 
-/// Prologue, steady and drain, one after the other, so that memory is that of one.
+/// Derives prologue, steady and drain one after the other, so that only one is in memory.
 std::size_t derive_phases(const Graph& g) {
   Lags lags(g);
   LoopShape shape = loop_shape(g, lags);
@@ -76,7 +76,7 @@ std::size_t derive_phases(const Graph& g) {
   return nodes;
 }
 
-/// Applies what a pass needs before it can run.
+/// Runs the passes that must come before a pass.
 void prepare(Program& program, const PassTable& table, const Pass& pass) {
   for (const std::string& need : pass.needs) {
     if (std::ranges::find(program.applied, need) != program.applied.end()) continue;
@@ -133,7 +133,7 @@ std::vector<Operation> operations(const PassTable& table, const Family& family) 
         if (value != option.fallback)
           add(pass, fmt::format("{} {}", pass.name, value), {{option.name, value}});
   }
-  // What is small here and passes by default does something with these.
+  // Options with which passes change these graphs, whose tensors are small.
   for (auto [name, passes] :
        {std::pair{"bucket cap=4KiB", "bucket-collectives:first=1KiB:cap=4KiB"},
         std::pair{"split part=128", "split-collectives:part=128"}})

@@ -1,5 +1,5 @@
 #pragma once
-// What is done to a graph, for the benchmark of how its time grows.
+// The operations on graphs whose scaling is measured.
 
 #include <functional>
 #include <span>
@@ -17,21 +17,22 @@ struct Case {
   std::size_t nodes;
   Graph graph;
   std::string text;
-  std::span<char> ballast;  ///< larger than the caches, when they are to be emptied
+  std::span<char> ballast;  ///< a buffer larger than the caches, to empty them
 };
 
 Case make_case(const Family& family, std::size_t nodes, std::span<char> ballast);
 
 struct Operation {
   std::string name;
-  std::function<double(const Case&)> seconds;  ///< of doing it once, on a copy where it edits
+  std::function<double(const Case&)>
+      seconds;  ///< seconds of one run; on a copy, if the operation edits
 };
 
-/// Every pass of the table is in it by itself, with every word that an option of it lists. The
-/// table must outlive the list.
+/// All operations, including every pass of the table with every word that its options list. The
+/// table must outlive the result.
 std::vector<Operation> operations(const PassTable& table, const Family& family);
 
-/// The numbers mean nothing unless the operations do what they say: throws when they do not.
+/// Throws unless the operations have the effect that they are measured for.
 void check_operations(const Case& c);
 
 }  // namespace hocket::bench

@@ -1,8 +1,8 @@
 // How the time of every operation on a graph grows with its nodes, up to a million of them.
 //
-// Bars: time ~ n^e with e <= 1.25 over all sizes and <= 1.15 from 100K nodes; under 2 GB for a
-// million nodes with everything that is done to them; verification and clean-up of a step of 40K
-// nodes in a tenth of a second; 10,000 collectives among 200K nodes bucketed in a second.
+// Bars: time ~ n^e with e <= 1.25 over all sizes and <= 1.15 from 100K nodes; under 2 GB for all
+// operations on a million nodes; verification and clean-up of a step of 40K nodes in a tenth of a
+// second; 10,000 collectives among 200K nodes bucketed in a second.
 
 #include <fmt/core.h>
 #include <malloc.h>
@@ -50,7 +50,7 @@ constexpr Size sizes[] = {{"10K", 10'000, 5},
 
 struct Options {
   bool quick = false;
-  bool warm = false;      // leave the caches as they are: then small graphs measure the cache
+  bool warm = false;      // do not empty the caches: small graphs are then measured in cache
   std::string only = {};  // part of "family operation"
   std::span<const Size> sizes() const { return std::span(bench::sizes).first(quick ? 3 : 5); }
 };
@@ -70,7 +70,7 @@ double sample(const Operation& operation, const Case& c) {
 
 // ---- one family
 
-/// The largest memory this process has had.
+/// The peak memory of this process.
 double peak_bytes() {
   std::ifstream file("/proc/self/status");
   for (std::string word; file >> word;)
@@ -150,8 +150,8 @@ std::vector<Row> measure_rows(const Family& family, const Options& options,
   return rows;
 }
 
-/// Runs every operation once at every size, the largest first and alone, so that the peak is its
-/// own. Drops what refuses this family. Returns the peak.
+/// Runs every operation once at every size, the largest size first and alone, so that the peak
+/// memory is due to it. Drops operations that refuse this family. Returns the peak.
 double warm_up(const Family& family, const Options& options, std::vector<Operation>& list,
                std::vector<Case>& cases, std::span<char> ballast) {
   double peak = 0;
@@ -161,7 +161,7 @@ double warm_up(const Family& family, const Options& options, std::vector<Operati
     std::erase_if(list, [&](const Operation& operation) {
       show_progress(fmt::format("{} {}: {}", family.name, size.name, operation.name));
       try {
-        malloc_trim(0);  // what the one before has left is not this one's
+        malloc_trim(0);  // so that memory freed by the previous operation is not counted
         operation.seconds(c);
         return false;
       } catch (const Error& e) {
@@ -177,8 +177,8 @@ double warm_up(const Family& family, const Options& options, std::vector<Operati
   return peak;
 }
 
-/// Without this the C library gives blocks of a million nodes back to the system each time, and
-/// takes them again page by page, while it keeps those of smaller graphs.
+/// Otherwise the C library returns the memory of large graphs to the system each time and gets it
+/// back page by page, but keeps that of small graphs.
 void keep_freed_memory() {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);
@@ -196,15 +196,15 @@ int run_family(const Family& family, const Options& options) {
   if (list.empty()) return 0;
   std::vector<Case> cases;
   cases.reserve(options.sizes().size());
-  // Every size starts with empty caches; otherwise the small ones are measured in cache and the
-  // large ones in memory, and the exponent is that of the machine.
+  // Every size starts with empty caches. Otherwise small graphs would be measured in cache and
+  // large ones in memory, and the exponent would depend on the machine.
   std::vector<char> ballast(options.warm ? 0 : 128 << 20);
   double peak = warm_up(family, options, list, cases, ballast);
   check_operations(cases.front());
 
   std::vector<Row> rows = measure_rows(family, options, list, cases);
-  // A disturbance only ever adds time. So what misses a bar on a machine that is not quiet is
-  // measured again, and of each size the better one counts.
+  // Disturbances only add time. So operations that miss a bar on a machine that is not quiet are
+  // measured again, and the faster time of each size counts.
   for (int again = 0; again < 2; ++again) {
     std::vector<Operation> missed;
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -294,7 +294,7 @@ int run_buckets() {
   return bars.exit_code();
 }
 
-/// Runs f in a process of its own: memory of one part is no part of another's.
+/// Runs f in a process of its own, so that its peak memory is measured separately.
 int in_child(const std::function<int()>& f) {
   std::fflush(nullptr);
   pid_t child = fork();

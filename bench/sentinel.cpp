@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Calls `block` for so long; how often per second of CPU time.
+/// Calls `block` for this many seconds; returns the calls per second of CPU time.
 template <class Block>
 double rate_of(double seconds, Block block) {
   auto start = Clock::now();
@@ -33,7 +33,7 @@ double rate_of(double seconds, Block block) {
 }
 
 void run_kernels(CoreState& core, double seconds) {
-  constexpr std::int64_t rounds = 5000;  // some 50 us: the clock costs nothing beside it
+  constexpr std::int64_t rounds = 5000;  // about 50 us, long compared with reading the clock
   auto start = Clock::now();
   double cpu = thread_seconds();
   double unit = 1e-9 * static_cast<double>(rounds);
@@ -44,13 +44,13 @@ void run_kernels(CoreState& core, double seconds) {
   core.starved = std::max(0.0, 1 - (thread_seconds() - cpu) / since(start));
 }
 
-/// The cache line that travels. Odd: the second thread is to answer.
+/// The cache line that two threads pass back and forth. Odd: it is the second thread's turn.
 struct alignas(128) Ball {
   std::atomic<std::uint32_t> count{0};
 };
 constexpr std::uint32_t game_over = 0xffffffff;
 
-/// Nanoseconds of one way: the median of small batches, because one lost time slice is longer than
+/// Nanoseconds of one way: the median over small batches, since one lost time slice is longer than
 /// all of them.
 double serve(Ball& ball, double seconds) {
   constexpr int batch = 64;
@@ -129,7 +129,8 @@ void bind_thread(std::span<const int> cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (int cpu : cpus) CPU_SET(cpu, &set);
-  sched_setaffinity(0, sizeof set, &set);  // some containers refuse: then the thread stays free
+  sched_setaffinity(0, sizeof set,
+                    &set);  // some containers refuse this; then the thread is not bound
 }
 
 double thread_seconds() {

@@ -1,7 +1,7 @@
 #pragma once
-// The sentinel: what the machine can do at this moment. Virtual machines move: a core may be one
-// thread of a physical core that others use, two cores may sit on one chip or on two, and any of
-// them may be starved.
+// The sentinel measures the current speed of the machine. In a virtual machine it varies: a core
+// may share a physical core with other users, two cores may be on one chip or on two, and each may
+// lose CPU time.
 
 #include <chrono>
 #include <span>
@@ -9,35 +9,36 @@
 
 namespace hocket::bench {
 
-/// Rates count CPU time and `starved` the rest, so that a slow core and a shared one differ.
+/// Rates are per CPU time, and `starved` is the time without CPU; so slow cores and shared cores
+/// can be told apart.
 struct CoreState {
   int cpu = 0;
   double gflops = 0;   ///< single-precision multiply-adds, all probed cores busy at once
   double gops = 0;     ///< integer instructions, 10^9 per second
-  double starved = 0;  ///< part of the probe in which its thread was ready and did not run
+  double starved = 0;  ///< share of the probe in which its thread was ready but did not run
 };
 
 struct MachineState {
-  std::vector<CoreState> cores;  ///< the first two that may be used
-  double ping_ns = 0;            ///< one way of a cache line between them; 0 with one core
+  std::vector<CoreState> cores;  ///< the first two usable cores
+  double ping_ns = 0;    ///< time to pass a cache line between them, one way; 0 with one core
   double pressure = -1;  ///< percent of the last 10 s in which some task waited; negative: unknown
 };
 
-/// Takes about `seconds`; 0.01 is enough to tell a disturbed core from a quiet one.
+/// Measures for about `seconds`; 0.01 is enough to recognise a disturbed core.
 MachineState probe(double seconds = 0.1);
 
-/// Seconds from then to now.
+/// Seconds since `start`.
 double since(std::chrono::steady_clock::time_point start);
 
 /// The cores that the calling thread may use, ascending.
 std::vector<int> usable_cpus();
-/// Binds the calling thread; threads that it makes inherit this.
+/// Binds the calling thread to these cores; threads that it creates inherit this.
 void bind_thread(std::span<const int> cpus);
 
-/// CPU time of the calling thread: what work on one core takes, whoever else wants that core. Equal
-/// to wall time on a quiet machine.
+/// CPU time of the calling thread, which does not depend on other users of its core. Equal to wall
+/// time on a quiet machine.
 double thread_seconds();
-/// Seconds that the living threads of this process were ready and had no core.
+/// Seconds in which the current threads of this process were ready but had no core.
 double run_delay_seconds();
 
 /// One line on stdout.

@@ -29,7 +29,7 @@ Trial make_trial(const std::string& name, double part) {
   Trial trial{.name = name, .step = load_step(HOCKET_DATA "/graphs/" + name)};
   double on_link = 0, waits = 0, compute = 0;
   std::optional<comm::Link> link;
-  // The first runs of a process can be much slower than later ones. So until two agree.
+  // The first runs of a process can be much slower than later ones: repeats until two agree.
   for (int attempt = 0; attempt < 8; ++attempt) {
     show_progress(fmt::format("{}: a link as slow as compute, attempt {}", name, attempt + 1));
     RunReport r = run_once(trial.step, "none", link);

@@ -1,5 +1,6 @@
 #pragma once
-// Pass lists compared on one step, in turns and on one link, so that all see the same machine.
+// Compares pass lists on one step and one link, in turns, so that all run under the same
+// conditions.
 
 #include <span>
 #include <string>
@@ -20,8 +21,8 @@ struct SettingRow {
   double seconds() const;  ///< median of a step
 };
 
-/// A graph of the further data on random values, and a link on which its communication takes
-/// `part` of its compute when nothing is done about it.
+/// A step of the further data on random values, and a link on which its communication takes `part`
+/// of the time of its compute without any pass.
 struct Trial {
   std::string name;
   Step step;
@@ -30,7 +31,7 @@ struct Trial {
 };
 Trial make_trial(const std::string& name, double part = 1);
 
-/// `default` with buckets of this part of all bytes.
+/// `default`, with buckets that hold this part of all bytes.
 Setting with_cap(const Trial& trial, double part);
 
 /// Runs every setting `rounds` times, in turns, and prints a table with ratios to the first.

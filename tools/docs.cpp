@@ -1,5 +1,5 @@
-// Writes the documents that follow from the tables: docs FOLDER writes ops.md and passes.md, docs
-// --check FOLDER fails when they are not what it would write.
+// Generates documents from the tables of ops and passes: `docs FOLDER` writes ops.md and passes.md,
+// `docs --check FOLDER` fails if they are out of date.
 
 #include <fmt/format.h>
 
@@ -52,13 +52,12 @@ struct Example {
   std::string types;  // of operands and results
 };
 
-/// For every op, the first statement of the golden files that uses it: an example that is known to
-/// be right.
+/// For every op an example: the first statement in the golden files that uses it.
 std::map<const Op*, Example> examples() {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(HOCKET_GOLDEN_DIR))
     if (entry.path().extension() == ".hkt") files.push_back(entry.path());
-  // Files named after ops show them best.
+  // Files whose names begin with `ops` come first, since they have the best examples.
   std::ranges::sort(
       files, {}, [](const auto& f) { return std::pair(!f.stem().string().starts_with("ops"), f); });
   std::map<const Op*, Example> found;
@@ -116,7 +115,7 @@ std::string ops_document() {
   return out;
 }
 
-/// Before and after, from the golden file that the pass names.
+/// The program before and after the pass, from the golden file that the pass names.
 std::string pass_example(const Pass& pass) {
   std::string file = pass.example.empty() ? pass.name + "/example" : pass.example;
   std::string path = fmt::format("{}/{}.hkt", HOCKET_GOLDEN_DIR, file);

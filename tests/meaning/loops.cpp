@@ -1,8 +1,8 @@
-// Rotation keeps the meaning of loops: random loops and training steps are rotated at random,
-// several times, with any passes of the table in between, and run for some iterations with drains
-// at random places. Every output of every iteration and every state after a drain must have the
-// bits of the loop as it was. What rotate refuses it leaves untouched. `loops --loops N --seed S`
-// runs more of them.
+// Rotation preserves the semantics of loops: random loops and training steps are rotated several
+// times, with random passes in between, and run for some iterations with drains at random places.
+// Every output of every iteration and the state after every drain must have the same bits as in the
+// original loop. A refused rotation must leave the graph unchanged. `loops --loops N --seed S` runs
+// more loops.
 
 #include <fmt/core.h>
 
@@ -34,7 +34,7 @@ struct Count {
 } count;
 std::map<std::string, int> changes;  // rotated bodies that a pass has changed, by its name
 
-/// What was done to the loop at hand, for the report.
+/// The edits of the current loop, for the report of a failure.
 std::string history;
 
 void report(std::uint64_t seed, std::string_view what, const std::string& text) {
@@ -42,7 +42,7 @@ void report(std::uint64_t seed, std::string_view what, const std::string& text) 
   ++failures;
 }
 
-/// Some nodes and, mostly, whoever must move with them because it would read the future.
+/// Random nodes and, in most cases, the readers that must be delayed with them.
 std::vector<NodeId> random_nodes(Random& random, const Graph& g, int k) {
   std::vector<char> moved(g.node_bound());
   std::size_t percent = 1 + below(random, 30);
@@ -73,7 +73,7 @@ std::vector<NodeId> random_nodes(Random& random, const Graph& g, int k) {
   return nodes;
 }
 
-/// One rotation, or a refusal that leaves everything as it was.
+/// Rotates random nodes, or checks that a refusal leaves the graph unchanged.
 void rotate_at_random(std::uint64_t seed, Random& random, Graph& g) {
   int k = below(random, 4) == 0 ? 2 : 1;
   std::vector<NodeId> nodes = random_nodes(random, g, k);
@@ -104,7 +104,8 @@ void count_what_happened(const Program& program) {
       count.ahead += !g.is_input(g.node(v)) && g[g.node(v)].delay > g[n].delay;
 }
 
-/// Every third is a training step of two ranks, since random programs have few optimizers.
+/// Every third program is a training step of two ranks, because random programs have few
+/// optimizers.
 Program loop_at(Random& random, std::uint64_t i) {
   if (i % 3 == 2) return random_step(random, 2);
   return random_program(
@@ -161,7 +162,7 @@ void check_loop(std::uint64_t i, Random& random) {
   }
 }
 
-// ---- rotations that are wrong
+// ---- incorrect rotations
 
 struct Mistake {
   std::string_view name;
@@ -174,16 +175,16 @@ Value forwarded_like(const Graph& g, const std::function<bool(const Input&, Valu
   return {};
 }
 
-/// What a careless rotate would do. Each must be refused by the rules about lags, or give other
-/// bits.
+/// Mistakes that an incorrect rotate could make. Each must be refused by the rules about lags or
+/// change a result.
 constexpr Mistake mistakes[] = {
-    {"new-state-for-old",  // a delayed reader of a state gets the one of today
+    {"new-state-for-old",  // a delayed reader of a state reads that of the current iteration
      [](Graph& g) {
        Value f =
            forwarded_like(g, [&](const Input&, Value next) { return g.is_input(g.node(next)); });
        if (f) g.replace_uses(f, g.next(f));
      }},
-    {"old-state-for-new",  // who runs ahead of an update reads the state before it
+    {"old-state-for-new",  // a reader that runs ahead of an update reads the old state
      [](Graph& g) {
        for (const Input& in : g.inputs()) {
          Value next = in.state && !is_forwarded(g, in.value) ? g.next(in.value) : Value{};
@@ -217,7 +218,7 @@ constexpr Mistake mistakes[] = {
        for (NodeId n : g.nodes())
          if (g[n].delay > 0) return g.set_delay(n, g[n].delay - 1);
      }},
-    {"shared-first-value",  // two states that begin differently share an update that is late
+    {"shared-first-value",  // two states with different initial values share a delayed update
      [](Graph& g) {
        for (const Input& in : g.inputs())
          if (Value next = in.state ? g.next(in.value) : Value{};
@@ -267,7 +268,7 @@ int run(std::uint64_t loops, std::uint64_t seed) {
   const PassTable table = standard_passes();
   for (const Pass& pass : table.passes()) {
     fmt::print("{:<24}changed {} rotated bodies\n", pass.name, changes[pass.name]);
-    // What moves work itself takes a body without delays.
+    // Passes that retime accept only bodies without delays.
     if (changes[pass.name] == 0 && !pass.retimes && loops >= 300)
       report(0, fmt::format("{} never changed a rotated body", pass.name), "");
   }

@@ -1,7 +1,7 @@
-// Passes keep the meaning of programs: random programs and those of golden files are interpreted
-// before and after each pass, on one, two and four ranks, and every bit of every output and state
-// must be equal. A pass that fails half-way leaves no trace. `meaning --graphs N --seed S` runs
-// more of them.
+// Passes preserve the semantics of programs: random programs and those of golden files are
+// interpreted before and after each pass, on one, two and four ranks, and every output and state
+// must have equal bits. A pass that throws half-way must leave the program unchanged. `meaning
+// --graphs N --seed S` runs more programs.
 
 #include <fmt/core.h>
 
@@ -35,10 +35,10 @@ namespace hocket::testing {
 namespace {
 
 int failures = 0;
-int rotations = 0;                   // programs that have got delays
+int rotations = 0;                   // number of programs that were rotated
 std::map<std::string, int> changes;  // graphs that a pass has changed, by its name
 
-/// Of a random program its number, of a golden one its file.
+/// `which` is the number of a random program or the file of a golden one.
 void report(const std::string& which, std::string_view what, const std::string& detail,
             const std::string& text) {
   fmt::print("FAILED: graph {}: {}: {}\n{}\n", which, what, detail, text);
@@ -52,7 +52,7 @@ void check_round_trip(const std::string& which, const Program& program) {
   if (!(again == program) || to_text(again) != text) report(which, "round trip", "differs", text);
 }
 
-/// How many effects of each kind a program has: passes keep them all.
+/// The number of effects of each kind in a program, which no pass may change.
 std::map<std::string_view, int> effects(const Program& program) {
   std::map<std::string_view, int> count;
   for (const Graph& g : program.graphs)
@@ -61,7 +61,8 @@ std::map<std::string_view, int> effects(const Program& program) {
   return count;
 }
 
-/// Some gradients of an optimizer that has more of them, as an option; "" when there is none.
+/// Some, but not all, gradients of an optimizer, written as an option; "" if there is no such
+/// optimizer.
 std::string some_gradients(Random& random, const Program& program) {
   for (const Graph& g : program.graphs)
     for (NodeId n : g.nodes()) {
@@ -77,15 +78,15 @@ std::string some_gradients(Random& random, const Program& program) {
   return "";
 }
 
-/// Every pass of the table alone, behind what it needs, with every listed value of its options;
-/// and a few lists.
+/// Lists to test: every pass of the table with every listed value of its options, after the passes
+/// that it needs; and a few longer lists.
 std::vector<std::vector<PassCall>> pass_lists(const PassTable& table, Random& random,
                                               const Program& program) {
   std::vector<std::vector<PassCall>> lists;
   for (const Pass& pass : table.passes()) {
     lists.push_back(with_needs(table, {pass.name, {}}));
     for (const OptionRow& option : pass.options) {
-      // The tensors here are small, and so are the sizes that make a difference.
+      // The tensors of random programs are small, so small sizes are tried.
       std::vector<std::string> values = values_to_try(option);
       if (option.kind == "size") values = {"16", "64"};
       for (const std::string& value : values)
@@ -110,20 +111,20 @@ std::vector<std::vector<PassCall>> pass_lists(const PassTable& table, Random& ra
   return lists;
 }
 
-/// Whether a list promises equal bits.
+/// `same` when all passes of the list keep every bit with their options.
 Bits bits_of(const PassTable& table, const std::vector<PassCall>& calls) {
   for (const PassCall& c : calls)
     if (table.find(c.name).bits_with(c.options) == Bits::changes) return Bits::changes;
   return Bits::same;
 }
 
-/// A rotated body is run by its phases, for a few iterations with a drain between them.
+/// Runs a rotated body by its phases, for a few iterations with a drain in between.
 std::string rotated_difference(Random& random, const Program& program, const Program& changed) {
   check_seams(changed);
   return loop_difference(program, changed, random_loop_inputs(random, program, 4), {3});
 }
 
-/// Several for a training step: the next ones read what the first has left.
+/// Several for a training step, in which later iterations read the state that the first one wrote.
 int iterations_of(const Program& program) {
   for (const Graph& g : program.graphs)
     for (const Input& in : g.inputs())
@@ -156,7 +157,7 @@ void check_passes(const std::string& which, Random& random, const Program& progr
   }
 }
 
-/// Edits at random, and throws after some of them.
+/// What `vandalise` throws after some random edits.
 struct HalfWay : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -221,7 +222,7 @@ void vandalise(Graph& g, Random& random) {
   throw HalfWay("half way");
 }
 
-/// A pass that throws half-way, and one that goes wrong, leave the program as it was.
+/// A pass that throws half-way, or leaves a broken graph, must leave the program unchanged.
 void check_undo(const std::string& which, Random& random, const Program& program) {
   Program changed = program;
   std::string before = to_text(changed);
@@ -261,7 +262,7 @@ void check_undo(const std::string& which, Random& random, const Program& program
   if (to_text(changed) != to_text(fresh)) report(which, "passes after undo", "differ", before);
 }
 
-// ---- passes that are wrong
+// ---- incorrect passes
 
 Value first_like(const Graph& g, const std::function<bool(NodeId)>& like) {
   for (NodeId n : g.nodes())
@@ -269,7 +270,7 @@ Value first_like(const Graph& g, const std::function<bool(NodeId)>& like) {
   return {};
 }
 
-/// What each does, it must not do; each is caught by the verifier or by its results.
+/// Each makes a mistake that the verifier or the comparison of results must detect.
 std::vector<Pass> broken_passes() {
   std::vector<Pass> list;
   list.push_back(make_pass({.name = "swap-operands", .doc = ""}, [](Graph& g) {
@@ -331,7 +332,8 @@ std::vector<Pass> broken_passes() {
         if (g.before(a, b) && g.type(g.result(a)) == g.type(g.result(b)))
           g.replace_uses(g.result(b), g.result(a));
   }));
-  // Cuts that mix up the state of two parameters, and joins of what has different rates.
+  // Cuts that swap the state of two parameters, and joins of optimizers with different learning
+  // rates.
   list.push_back(make_pass({.name = "mix-up-state", .doc = ""}, [](Graph& g) {
     for (NodeId n : g.nodes()) {
       if (!g[n].op->is_optimizer) continue;
@@ -354,7 +356,7 @@ std::vector<Pass> broken_passes() {
       g.set_operand(n, at, rate);
     }
   }));
-  // Pieces that are somebody else's, and padding on the wrong side.
+  // Pieces of another rank, and padding on the wrong side.
   list.push_back(make_pass({.name = "first-piece-for-all", .doc = ""}, [](Graph& g) {
     shard_optimizer(g);
     for (NodeId n : g.nodes()) {
@@ -389,12 +391,12 @@ std::optional<Program> golden_program(const std::string& path) {
   try {
     Program program = parse(read_golden(path).input, ops::all(), find_loop_violation);
     if (is_plain(program)) return program;
-  } catch (const Error&) {  // a file that shows an error
+  } catch (const Error&) {  // the golden file expects an error
   }
   return std::nullopt;
 }
 
-/// Where a pass has something to do, some golden file shows it.
+/// Runs the passes on the programs of golden files, which contain what each pass works on.
 void check_golden_programs() {
   int count = 0;
   for (const std::string& path : golden_files()) {
@@ -407,8 +409,8 @@ void check_golden_programs() {
   fmt::print("{} golden programs\n", count);
 }
 
-/// One, two and four ranks in turn; every fourth program is a training step, and every fifth of the
-/// others with several ranks a pipeline.
+/// Programs with one, two and four ranks in turn. Every fourth is a training step; of the others
+/// with several ranks, every fifth has several graphs.
 Program program_at(Random& random, std::uint64_t i) {
   int ranks = 1 << (i % 3);
   if (i % 4 == 3) return random_step(random, ranks);

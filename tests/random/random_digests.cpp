@@ -1,8 +1,8 @@
-// Prints what random programs give, so that two builds of the library can be compared:
+// Prints digests of the results of random programs, to compare two builds of the library:
 //   random_digests --seed S --programs N [--passes LIST]
-// A line is `FAMILY INDEX DIGEST`, in order of the index, and depends on the arguments alone. Each
-// program is compiled by a random list of passes (or by LIST) and run on threads for a few
-// iterations. What goes wrong is `error: ...` in place of the digest.
+// Each line is `FAMILY INDEX DIGEST`; lines are ordered by index and depend only on the arguments.
+// Each program is compiled by a random list of passes (or by LIST) and run on threads for a few
+// iterations. If that fails, `error: ...` replaces the digest.
 
 #include <fmt/core.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 struct Options {
   std::uint64_t seed = 1, programs = 100;
-  std::string passes;  // a random list for each program when empty
+  std::string passes;  // empty: a random list for each program
 };
 
 std::string digest_of(const Options& options, const PassTable& table, std::uint64_t index) {
@@ -31,7 +31,7 @@ std::string digest_of(const Options& options, const PassTable& table, std::uint6
     if (how.iterations > 1 && chance(random, 50)) how.drain_after = {1};
     if (!options.passes.empty()) how.passes = options.passes;
     return digest(drawn.program, how);
-  } catch (const std::exception& e) {  // while the program was drawn
+  } catch (const std::exception& e) {  // thrown while the program was made
     return fmt::format("error: {}", e.what());
   }
 }
@@ -39,7 +39,7 @@ std::string digest_of(const Options& options, const PassTable& table, std::uint6
 void print_digest(const Options& options, const PassTable& table, std::uint64_t index) {
   std::string text = digest_of(options, table, index);
   fmt::print("{} {} {}\n", family_at(index).name, index, text.substr(0, text.find('\n')));
-  std::fflush(stdout);  // a crash keeps the lines before it
+  std::fflush(stdout);  // so that a crash loses no earlier line
 }
 
 int run(const Options& options) {

@@ -1,5 +1,5 @@
-// Random programs of all families give the same under any list of passes: compiled and run, on
-// threads and in turn, with drains, they have the digest of the program as it was drawn, run by the
+// Random programs of all families are compiled by random lists of passes and run, on threads and by
+// the interpreter, with drains. Their digest must be that of the original program in the
 // interpreter. `random_programs --programs N --seed S --lists L --only FAMILY` tries more of them.
 
 #include <fmt/core.h>
@@ -21,7 +21,7 @@ struct Options {
   std::string_view only = "";
 };
 
-/// Lists in which passes meet that random lists seldom bring together.
+/// Combinations of passes that random lists rarely contain.
 constexpr std::string_view lists[] = {
     "default",
     "default,cross-iteration:delay=all",
@@ -65,7 +65,7 @@ void check(const Options& options, const PassTable& table, std::uint64_t index, 
   }
 }
 
-/// What a pass that forgets an update does to a program must be seen.
+/// Checks that the comparison detects a pass that drops an update.
 bool notices_a_wrong_pass(std::uint64_t seed, std::uint64_t index) {
   PassTable table;
   table.add(make_pass({.name = "forget", .doc = "a state keeps its value"}, [](Graph& g) {
@@ -98,7 +98,7 @@ int run(const Options& options) {
   if (counts.empty()) fmt::print("FAILED: no family has '{}' in its name\n", options.only);
   std::size_t noticed = 0;
   for (std::uint64_t i = 0; i < random_families().size(); ++i)
-    for (std::uint64_t turn = 0; turn < 4; ++turn)  // some programs have no update
+    for (std::uint64_t turn = 0; turn < 4; ++turn)  // a program may have no update
       if (notices_a_wrong_pass(options.seed, i + turn * random_families().size())) {
         ++noticed;
         break;

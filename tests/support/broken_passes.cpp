@@ -22,8 +22,8 @@ void add_broken_passes(PassTable& table) {
                           if (!g.used(n)) g.erase(n);
                         fail("gave up");
                       }));
-  // Right in a plain graph. In the body of a loop the inner negation may belong to an iteration
-  // before, where the outer one reads the new value of a state.
+  // Correct in a plain graph, but wrong in a loop body, where the inner negation may belong to an
+  // earlier iteration because the outer one reads the new value of a state.
   table.add(make_pass({.name = "double-neg", .doc = "replaces neg(neg x) by x"}, [](Graph& g) {
     for (NodeId n : g.nodes()) {
       if (g[n].op != &ops::neg) continue;

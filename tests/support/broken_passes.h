@@ -1,5 +1,5 @@
 #pragma once
-// Passes that do what no pass may do, to show that somebody notices.
+// Incorrect passes, for tests that they are detected.
 
 #include "hocket/passes/framework/table.h"
 

@@ -24,7 +24,7 @@ InputTables states(const std::vector<RankResult>& results) {
   return tables;
 }
 
-/// State takes the place of what was there, and what is fed stays.
+/// Replaces the state among the inputs by `state`, and keeps the fed inputs.
 void carry(InputTables& inputs, const InputTables& state) {
   for (std::size_t r = 0; r < inputs.size(); ++r)
     for (std::size_t i = 0; i < inputs[r].size(); ++i)

@@ -1,5 +1,5 @@
 #pragma once
-// Whether two programs mean the same.
+// Compares the results of two programs.
 
 #include <string>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace hocket::testing {
 
-/// Empty when both programs give equal bits, else what differs first: outputs of every iteration,
-/// and the state behind it as `a` knows it, whatever pieces `b` keeps of it. All iterations are fed
-/// the same.
+/// Empty when both programs give equal bits, otherwise the first difference. Compares outputs and
+/// state after every iteration; the state in the form that it has in `a` (`b` may have sharded it).
+/// Both programs get the same inputs.
 std::string difference(const Program& a, const Program& b,
                        const std::vector<std::vector<Tensor>>& inputs, int iterations = 1);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a run of a program gives, in a few digits.
+// A digest of the results of a run.
 
 #include <cstdint>
 #include <string>
@@ -15,12 +15,12 @@ struct DigestOptions {
   std::string comm = "in_order";  ///< or "in_process": ranks are threads
   std::int64_t iterations = 2;
   std::vector<std::int64_t> drain_after = {};
-  std::uint64_t inputs = 1;  ///< seed of what is fed
+  std::uint64_t inputs = 1;  ///< seed of the inputs
   double deadline = 20;      ///< seconds
 };
 
-/// The digest of outputs and state of a program that is compiled and run by the plain kernels on
-/// made up values, or `error: ` and what went wrong.
+/// Compiles the program and runs it on random values with the reference kernels. Returns the digest
+/// of its outputs and state, or `error: ` with the message.
 std::string digest(const Program& program, const DigestOptions& options);
 
 }  // namespace hocket::testing

@@ -27,7 +27,7 @@ double special_value(Random& r) {
                                inf,
                                -inf,
                                std::numeric_limits<double>::quiet_NaN()};
-  // Mostly plain numbers: one NaN would swallow everything behind it.
+  // Mostly finite numbers, because a NaN spreads to all values computed from it.
   return values[chance(r, 95) ? below(r, 10) : below(r, std::size(values))];
 }
 
@@ -91,7 +91,7 @@ void GraphMaker::loop_updates() {
 }
 
 void GraphMaker::node() {
-  // Weighted by repetition: elementwise ops are the bulk of real graphs.
+  // Repeated entries are drawn more often: most nodes of real graphs are elementwise.
   static const std::vector<void (GraphMaker::*)()> makers = {
       &GraphMaker::elementwise,    &GraphMaker::elementwise,   &GraphMaker::elementwise,
       &GraphMaker::elementwise,    &GraphMaker::elementwise,   &GraphMaker::elementwise,
@@ -216,7 +216,8 @@ Value GraphMaker::indices(const Shape& shape, std::int64_t bound) {
   };
   Value turned = ops::mul(graph_, i, number(static_cast<std::int64_t>(1 + below(random_, 5))));
   Value inside = ops::remainder(graph_, turned, number(bound));
-  return chance(random_, 20) ? ops::sub(graph_, inside, number(bound)) : inside;  // from the end
+  return chance(random_, 20) ? ops::sub(graph_, inside, number(bound))
+                             : inside;  // negative: counts from the end
 }
 
 Value GraphMaker::random_key() {

@@ -1,6 +1,6 @@
 #pragma once
-// The maker of one random graph: it adds one node after the other, or a few that belong together,
-// and keeps the values that later ones may read.
+// Builds one random graph. Adds one node, or a few related nodes, at a time, and keeps the values
+// that later nodes may read.
 
 #include <functional>
 #include <string>
@@ -11,14 +11,15 @@
 
 namespace hocket::testing {
 
-/// Mostly plain numbers, at times an infinity or NaN.
+/// Usually a finite number, sometimes an infinity or NaN.
 double special_value(Random& random);
 Tensor random_tensor(Random& random, const Type& type, std::size_t integers_below);
 
-/// The groups that a graph's nodes may name, the widest first.
+/// The groups that the nodes of a graph may name, the largest first.
 struct Groups {
   std::vector<std::string> names = {"world"};
-  /// Whether its ranks are alone in them, so that it may speak there without other graphs.
+  /// True when only ranks of this graph are in these groups, so that its collectives involve no
+  /// other graph.
   bool own = true;
 };
 
@@ -28,34 +29,33 @@ class GraphMaker {
       : random_(random), graph_(graph), region_(region), groups_(std::move(groups)) {}
 
   void inputs();
-  /// Some more state, of the types that there are.
+  /// Adds state, with types of existing values.
   void loop_inputs();
   void node();
-  /// Something to be sent to another graph; some of it comes out of a collective, and some of
-  /// what is taken goes into one.
+  /// A value to send to another graph; sometimes the result of a collective.
   Value offer();
-  /// May be waited for at once, or later.
+  /// Sends v; waits for it at once or later.
   void send(Value v, std::int64_t to, std::int64_t channel);
-  /// Only starts: `take` waits for what this returns.
+  /// Starts a receive and returns its pending result, for which `take` waits.
   Value receive(std::int64_t from, const Type& type, std::int64_t channel);
   void take(Value pending);
-  /// Starts a collective in which ranks with other graphs take part.
+  /// Starts a collective that is shared with ranks of other graphs.
   void meet(const Op& op, const std::vector<Named>& given, const std::vector<Type>& types);
   void meet_at_barrier(const std::string& group, std::int64_t channel);
-  /// Waits for something that is in flight, if there is anything.
+  /// Waits for a pending value, if there is one.
   void wait();
   void outputs();
-  /// Updates that depend on their state and on what the ranks have in common.
+  /// Sets next values that depend on their state and on results of collectives.
   void loop_updates();
 
  private:
-  /// A collective and which of its results were waited for.
+  /// A collective, and which of its results were waited for.
   struct Flight {
     NodeId start;
     std::vector<bool> waited;
   };
 
-  // ---- values that there are
+  // ---- existing values
 
   Type random_type();
   DType some_float();
@@ -63,18 +63,18 @@ class GraphMaker {
   Value any() { return values_[below(random_, values_.size())]; }
   std::vector<Value> shuffled();
   Value some_input(const Type& type);
-  /// Any value that the predicate likes, none when there is none.
+  /// A random value whose type satisfies the predicate, none if there is none.
   Value some(const std::function<bool(const Type&)>& like);
 
-  // ---- values made to measure
+  // ---- values made for a given type
 
   Value iota(DType dtype, const Shape& shape);
-  /// Something small that depends on what was computed before.
+  /// A small tensor computed from an existing value.
   Value seed();
-  /// A value of this type: one that is there, or one made for it.
+  /// A value of this type: an existing or a new one.
   Value of(const Type& type);
   Value floats(DType dtype, const Shape& shape) { return of({dtype, false, shape}); }
-  /// Indices below a bound, which is not zero.
+  /// Indices below `bound`, which is not zero.
   Value indices(const Shape& shape, std::int64_t bound);
   Value random_key();
 
@@ -84,7 +84,7 @@ class GraphMaker {
               std::vector<std::uint32_t> sizes = {}, std::vector<Type> types = {});
   void keep(Value v) { values_.push_back(v); }
   void keep_all(NodeId n);
-  /// A node once more, so that there is something to merge.
+  /// Repeats an existing node, so that common-nodes can merge the two.
   void twin();
   void call();
   void constant();
@@ -92,7 +92,7 @@ class GraphMaker {
 
   // ---- numbers (graph_maker_math.cpp)
 
-  /// Any op that has a body, by what its record takes.
+  /// A random elementwise op, with operands of dtypes that its record accepts.
   void elementwise();
   void cast();
   void reshape();
@@ -118,10 +118,11 @@ class GraphMaker {
   Value summed(Value v);
   const std::string& some_group() { return groups_.names[below(random_, groups_.names.size())]; }
   void collective();
-  /// Several all-reduces of one kind, called in another order than their operands are computed,
-  /// with a division in front of some or behind; now and then of a value that another one brought.
+  /// Several all-reduces of one kind, started in another order than that in which their operands
+  /// are computed, some with a division before or after them; sometimes one reduces the result of
+  /// another.
   void gradients();
-  /// Collectives of which each needs what the one before brought.
+  /// A chain of collectives, each of which reads the result of the one before.
   void chain();
   void wait_for_all();
   void after();
@@ -133,7 +134,7 @@ class GraphMaker {
   Groups groups_;
   std::vector<Value> values_;
   std::vector<Flight> flights_;
-  int sums_ = 0;  // outputs that came out of `gradients`
+  int sums_ = 0;  // outputs computed by `gradients`
 };
 
 }  // namespace hocket::testing

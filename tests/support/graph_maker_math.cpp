@@ -1,4 +1,4 @@
-// Elementwise ops, movement of data, reductions, products, indexing.
+// Elementwise ops, data movement, reductions, products, indexing.
 
 #include <algorithm>
 #include <map>
@@ -16,7 +16,7 @@ struct Takes {
   std::vector<DType> dtypes;
 };
 
-/// Every elementwise op with what it takes, by the dtype of its last operand.
+/// Every elementwise op with the operand dtypes it accepts, keyed by the dtype of its last operand.
 const std::map<DType, std::vector<Takes>>& elementwise_ops() {
   static const auto table = [] {
     std::map<DType, std::vector<Takes>> made;

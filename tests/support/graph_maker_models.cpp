@@ -1,4 +1,4 @@
-// What models are made of: layers with their gradients, losses, draws, optimizers.
+// Parts of models: layers with their gradients, losses, random numbers, optimizers.
 
 #include "hocket/ops/ops.h"
 #include "support/graph_maker.h"
@@ -116,7 +116,7 @@ void GraphMaker::loss() {
   if (chance(random_, 50)) {
     std::int64_t n = dim_of(4), classes = dim_of(4);
     Value logits = floats(dtype, {n, classes}), target = indices({n}, classes);
-    // A target counted from the end is out of range for a loss.
+    // `indices` may be negative, which a loss refuses: the remainder is not.
     Type scalar[] = {{DType::i64, false, {}}};
     Value bound =
         graph_.result(graph_.add(graph_, {.op = &ops::full,

@@ -1,4 +1,4 @@
-// What ranks do together.
+// Collectives and point-to-point transfers.
 
 #include <fmt/core.h>
 

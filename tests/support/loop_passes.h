@@ -1,5 +1,5 @@
 #pragma once
-// The loop algebra as passes that only tests know, so that golden files can show it.
+// `rotate` as a pass for tests, so that golden files can show its result.
 
 #include "hocket/passes/framework/table.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a refusal says.
+// The message of an error.
 
 #include <string>
 

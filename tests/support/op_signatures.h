@@ -1,5 +1,5 @@
 #pragma once
-// What elementwise ops take, as their records tell.
+// The operand dtypes that elementwise ops accept, found by calling `infer`.
 
 #include <vector>
 

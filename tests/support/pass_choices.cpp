@@ -9,7 +9,7 @@ bool among(const std::vector<std::string>& list, const std::string& name) {
   return std::ranges::find(list, name) != list.end();
 }
 
-/// Whether the table lets the pass come behind these.
+/// Whether the order rules of the table allow the pass after `applied`.
 bool allowed(const PassTable& table, const Pass& pass, const std::vector<std::string>& applied) {
   if (pass.bits != Bits::same || (pass.once && among(applied, pass.name))) return false;
   return std::ranges::all_of(pass.needs, [&](const auto& need) { return among(applied, need); }) &&

@@ -1,5 +1,5 @@
 #pragma once
-// Passes with their options, as the table lets them be chosen.
+// Lists of passes with options that the order rules of the table allow.
 
 #include <string>
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace hocket::testing {
 
-/// Of the tensors in a program: a captured step, or a random program with a few elements each.
+/// The size of the tensors in a program: `usual` in a captured step, `tiny` in a random program.
 enum class Tensors : std::uint8_t { usual, tiny };
 
-/// Values worth trying of an option: both bools, the words it lists, sizes that make a difference;
-/// none where only its author knows what it may be.
+/// Values to test for an option: both bools, the words that it lists, sizes that make a difference;
+/// none for an option with free text.
 std::vector<std::string> values_to_try(const OptionRow& option, Tensors tensors = Tensors::usual);
 
-/// The pass, behind what it needs before it.
+/// The pass, preceded by the passes that it needs.
 std::vector<PassCall> with_needs(const PassTable& table, const PassCall& call);
 
 /// A list of at most `most` passes that the table allows behind `applied` and that keep every bit,
@@ -25,7 +25,7 @@ std::vector<PassCall> random_list(Random& random, const PassTable& table, std::s
                                   Tensors tensors = Tensors::usual,
                                   std::vector<std::string> applied = {});
 
-/// As it is written on a command line.
+/// The list as it is written on a command line.
 std::string to_text(const std::vector<PassCall>& calls);
 
 }  // namespace hocket::testing

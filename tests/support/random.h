@@ -1,5 +1,5 @@
 #pragma once
-// Draws, the same on every machine for the same seed.
+// Random numbers that are the same on every machine for the same seed.
 
 #include <cstddef>
 #include <random>

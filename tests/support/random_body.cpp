@@ -15,7 +15,8 @@ namespace {
 
 const Type square{DType::f32, false, {2, 2}};
 
-/// A value in both bodies. In the rotated one it is of the iteration `lag` before the present one.
+/// A value in both bodies. In the rotated body it belongs to the iteration `lag` before the current
+/// one.
 struct Twin {
   Value plain, rotated;
   int lag = 0;
@@ -66,7 +67,7 @@ class BodyMaker {
     values_.back().timeless = true;
   }
 
-  /// The value as a node with this delay reads it, which may have to be carried.
+  /// The value for a reader with this delay; forwarded through state if the lags differ.
   Value at_delay(const Twin& t, int delay) {
     if (t.timeless || t.lag == delay) return t.rotated;
     auto [it, fresh] = carried_.try_emplace({t.rotated.index, delay - t.lag});
@@ -79,7 +80,7 @@ class BodyMaker {
     return it->second;
   }
 
-  /// Something that is not younger than its reader.
+  /// A random value that a node with this delay may read: one whose lag is not larger.
   const Twin& operand(int delay) {
     std::vector<const Twin*> open;
     for (const Twin& t : values_)
@@ -131,7 +132,8 @@ class BodyMaker {
     wait_apart(add(op, plain, rotated, delay, given));
   }
 
-  /// Waits for some results at a time, in this iteration or in later ones, at times once more.
+  /// Waits for the results in several waits, in this iteration or in later ones; some are waited
+  /// for twice.
   void wait_apart(std::vector<Twin> pending) {
     std::vector<Twin> left = pending;
     std::ranges::shuffle(left, random_);
@@ -160,7 +162,8 @@ class BodyMaker {
     updates_.push_back(now);
   }
 
-  /// One iteration before a late update, its new value is the state that a reader finds.
+  /// A reader that runs one iteration ahead of a delayed update reads the new value in place of the
+  /// state.
   void read_ahead() {
     for (std::size_t i = 0; i < states_.size(); ++i) {
       int delay = states_[i].lag - 1;
@@ -182,11 +185,11 @@ class BodyMaker {
       add(t.plain, at_delay(t, t.timeless ? 0 : std::max(t.lag, later)));
     }
     std::size_t i = below(random_, states_.size());
-    if (chance(random_, 35))  // the new value, or what stands in for the old one
+    if (chance(random_, 35))  // the new value, or the value that stands in for the state
       add(states_[i].lag == 0 ? updates_[i].plain : states_[i].plain, updates_[i].rotated);
   }
 
-  /// Nodes move up to where their operands let them.
+  /// Moves random nodes up as far as their operands allow.
   void mix_order() {
     std::vector<NodeId> nodes;
     for (NodeId n : std::as_const(rotated_).nodes()) nodes.push_back(n);
@@ -207,14 +210,14 @@ class BodyMaker {
   Graph &plain_, &rotated_;
   int ranks_, deepest_;
   std::int64_t channels_ = 0;
-  std::vector<Twin> values_, states_, updates_;             // updates beside states
+  std::vector<Twin> values_, states_, updates_;             // `updates_` is parallel to `states_`
   std::map<std::pair<std::uint32_t, int>, Value> carried_;  // by value and distance
 };
 
 }  // namespace
 
 RandomBody random_body(Random& random) {
-  for (;;) {  // until one keeps the limits, mostly the first
+  for (;;) {  // usually the first body keeps the limits
     auto world = std::make_shared<World>();
     if (chance(random, 60)) *world = World({{"dp", chance(random, 70) ? 2 : 3}});
     Graph plain("body", world), rotated("body", world);

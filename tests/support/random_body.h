@@ -1,5 +1,5 @@
 #pragma once
-// Random loop bodies whose nodes have delays, and the same loops without.
+// Random rotated loop bodies, each with an equivalent body without delays.
 
 #include "hocket/ir/program.h"
 #include "support/random.h"
@@ -8,13 +8,14 @@ namespace hocket::testing {
 
 struct RandomBody {
   Program plain;
-  Program rotated;  ///< what it gives, delays and all, must be what `plain` gives
+  Program rotated;  ///< must give the same results as `plain`
 };
 
-/// The delayed body is written down node by node, not made by `rotate`: nodes at delays of up to
-/// three, handles and values carried over as many iterations, transfers whose results are waited
-/// for apart, in different iterations or twice, readers that run ahead of an update, state that is
-/// read late, outputs that lag, and nodes in any order that their operands allow.
+/// The rotated body is built node by node, independently of `rotate`. It has delays of up to three,
+/// values and transfers forwarded over as many iterations, several waits for the results of one
+/// collective (in different iterations, or two for one result), readers that run ahead of an
+/// update, state that is read late, outputs that lag, and nodes in any order that their operands
+/// allow.
 RandomBody random_body(Random& random);
 
 }  // namespace hocket::testing

@@ -11,16 +11,17 @@
 namespace hocket::testing {
 namespace {
 
-/// Who runs which graph, and who may speak where.
+/// Which ranks run which graph, and over which groups they communicate.
 struct Layout {
   std::shared_ptr<World> world = std::make_shared<World>();
   std::vector<std::vector<int>> ranks;  // by graph
   Groups own;                           // of each graph
-  std::vector<std::string> common;      // groups that graphs meet in
-  bool sends = false;                   // over the axis `pp`, along which the graphs stand
+  std::vector<std::string> common;      // groups shared by several graphs
+  bool sends = false;                   // graphs send to each other along the axis `pp`
 };
 
-/// A group, and graphs that are connected by its sets and lie in them with all their ranks.
+/// A group with the graphs whose ranks its sets connect; all ranks of these graphs belong to the
+/// group.
 struct Circle {
   std::string group;
   std::vector<std::size_t> graphs;
@@ -54,8 +55,8 @@ std::vector<Circle> circles(const Layout& layout, const std::string& group) {
   return found;
 }
 
-/// All graphs grow together: what is started in one is started in its partners at the same time,
-/// and waits come later. So no rank waits for a partner that waits for it.
+/// Builds all graphs at the same time: a call is added to all graphs that share it at once, and
+/// waits are added later. So no deadlock is possible.
 class ClassesMaker {
  public:
   ClassesMaker(Random& random, const Layout& layout, Program& program)
@@ -88,7 +89,7 @@ class ClassesMaker {
   }
 
  private:
-  /// A transfer whose receiver is ready.
+  /// A transfer whose receive is started, but not yet its send.
   struct Coming {
     std::size_t from = 0, to = 0;
     Value value, arriving;
@@ -106,14 +107,14 @@ class ClassesMaker {
     std::size_t from = below(random_, makers_.size());
     std::size_t to = (from + 1 + below(random_, makers_.size() - 1)) % makers_.size();
     auto earlier = [&](const Coming& c) { return c.from == from && c.to == to; };
-    for (const Coming& c : coming_)  // one sender's transfers to one receiver keep their order
+    for (const Coming& c : coming_)  // transfers from one graph to another keep their order
       if (earlier(c)) bring(c);
     std::erase_if(coming_, earlier);
     Coming c{from, to, makers_[from].offer(), {}, channel()};
     c.arriving = makers_[to].receive(static_cast<std::int64_t>(from),
                                      program_.graphs[from].type(c.value), c.channel);
     coming_.push_back(c);
-    if (chance(random_, 30)) return;  // the sender takes its time
+    if (chance(random_, 30)) return;  // the send comes later
     bring(c);
     coming_.pop_back();
   }

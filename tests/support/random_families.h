@@ -1,5 +1,5 @@
 #pragma once
-// Families of random programs: each is one shape of what people train, drawn from a seed.
+// Families of random programs: each family is one kind of program, drawn from a seed.
 
 #include <cstdint>
 #include <span>
@@ -12,7 +12,7 @@ namespace hocket::testing {
 
 struct RandomCase {
   Program program;
-  Program reference = program;  ///< gives the same without any pass
+  Program reference = program;  ///< gives the same results without any pass
 };
 
 struct RandomFamily {
@@ -23,10 +23,10 @@ struct RandomFamily {
 
 std::span<const RandomFamily> random_families();
 
-/// Families take turns.
+/// The family of the program with this index; families alternate.
 const RandomFamily& family_at(std::uint64_t index);
 
-/// For everything that is drawn about one program: a function of two numbers.
+/// The random generator for one program, determined by the seed and the index.
 Random random_at(std::uint64_t seed, std::uint64_t index);
 /// The program of the family at `index`.
 RandomCase random_case(Random& random, std::uint64_t index);

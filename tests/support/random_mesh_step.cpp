@@ -23,7 +23,7 @@ std::shared_ptr<const World> random_world(Random& random) {
       {{"dp", 2}, {"tp", 2}, {"pp", 2}},
   };
   auto world = std::make_shared<World>(meshes[below(random, meshes.size())]);
-  if (chance(random, 25)) {  // neighbours, against the mesh
+  if (chance(random, 25)) {  // sets of neighbours, which are not along an axis of the mesh
     ListedGroup group{"near", {}};
     for (int r = 0; r + 1 < world->ranks(); r += 2) group.sets.push_back({r + 1, r});
     if (world->ranks() % 2 == 0) world->add_group(std::move(group));
@@ -72,7 +72,7 @@ class MeshStepMaker {
                                             : Value{});
     }
     used_ = weights_;
-    if (layers > 1 && chance(random_, 20)) {  // the last layer has the weight of the first
+    if (layers > 1 && chance(random_, 20)) {  // the first and the last layer share a weight
       graph_.erase_input(weights_.back());
       weights_.pop_back();
       used_.back() = weights_[0];
@@ -108,7 +108,7 @@ class MeshStepMaker {
     return ops::add(graph_, ops::mul(graph_, old, half), ops::mul(graph_, now, half));
   }
 
-  /// Other NaNs, zeros and infinities on one rank than on the others.
+  /// A tensor whose NaNs, zeros and infinities differ between ranks.
   Value hazards() {
     auto row = [&] {
       constexpr double inf = std::numeric_limits<double>::infinity();
@@ -153,7 +153,7 @@ class MeshStepMaker {
       if (divides_ == 1) gradient = ops::div(graph_, gradient, count);
       parameters_.push_back(parameter);
       gradients_.push_back(gradient);
-      if (chance(random_, 10)) return;  // every rank by itself
+      if (chance(random_, 10)) return;  // no reduction: every rank updates by itself
       parameters.push_back(parameter);
       ready.push_back(gradient);
       if (ready.size() >= most) flush();
@@ -216,7 +216,8 @@ class MeshStepMaker {
       if (dtype_ == DType::f32 && chance(random_, 20))
         setting.lr = ops::mul(graph_, setting.lr, loss);
     }
-    if (dtype_ == DType::f32 && chance(random_, 10)) {  // skipped where a gradient is not finite
+    if (dtype_ == DType::f32 &&
+        chance(random_, 10)) {  // a step with a gradient that is not finite is skipped
       Value sum = parts_.total(gradients_[0]);
       setting.skip = {ops::ne(graph_, sum, sum)};
     }
@@ -267,11 +268,12 @@ class MeshStepMaker {
   std::vector<std::string> groups_;
   DType dtype_ = DType::f32;
   Value x_;
-  std::vector<Value> weights_, biases_, used_, read_;  // by layer; `weights_` without repetition
+  std::vector<Value> weights_, biases_, used_,
+      read_;  // by layer; `weights_` holds a shared weight once
   std::vector<Value> parameters_, gradients_;
   std::vector<Bucket> buckets_;
   std::string group_;
-  std::size_t divides_ = 0;  // 1: gradients before the all-reduce, 2: behind it
+  std::size_t divides_ = 0;  // 1: divides gradients before the all-reduce, 2: after it
 };
 
 }  // namespace

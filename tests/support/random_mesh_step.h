@@ -6,10 +6,10 @@
 
 namespace hocket::testing {
 
-/// One graph on up to eight ranks (`dp`, `tp`, `pp`): layers, at times of tensors divided over
-/// `tp`, weights that are used twice, running statistics; gradients in buckets over a group,
-/// divided before or behind it, some over a second group; clipping, rates that are state, and what
-/// people do with old and new parameters: averages, copies, outputs, another forward pass.
+/// One graph on up to eight ranks (`dp`, `tp`, `pp`). Layers, some with tensors divided over `tp`,
+/// shared weights and running statistics; gradients in buckets, divided before or after the
+/// reduction, some reduced over a second group; clipping; learning rates that are state; and other
+/// uses of old and new parameters: averages, copies, outputs, a second forward pass.
 Program random_mesh_step(Random& random);
 
 }  // namespace hocket::testing

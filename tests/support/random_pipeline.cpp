@@ -13,10 +13,10 @@ namespace {
 
 const Type activation{DType::f32, false, {2, 4}}, weight{DType::f32, false, {4, 4}};
 
-/// Which rank does what.
+/// The layout of the pipeline.
 struct Plan {
   int stages = 2, copies = 1;
-  bool tied = false;  // the ends share a weight
+  bool tied = false;  // the first and the last stage share a weight
   std::shared_ptr<const World> world;
   std::vector<std::vector<int>> ranks;  // by stage
 };
@@ -51,10 +51,10 @@ struct Stage {
 
   Graph& graph;
   StepParts parts;
-  Value tied;                                 // a weight of both ends
-  std::vector<Value> layers, read;            // weights; what they were multiplied with
+  Value tied;                       // the weight shared by the first and the last stage
+  std::vector<Value> layers, read;  // weights; the activations that they were multiplied with
   std::map<Value, Value> gradients, pending;  // by weight
-  std::vector<Value> sent;                    // not waited for yet
+  std::vector<Value> sent;                    // sends without a wait yet
 
   std::vector<Value> parameters() const {
     std::vector<Value> all = layers;
@@ -160,7 +160,8 @@ class PipelineMaker {
     if (first.tied) first.add_gradient(first.tied, first.parts.matmul(x_, d, true, false));
   }
 
-  /// A collective of the ends, perhaps behind one of each end's copies.
+  /// Reduces the gradient of the shared weight over both stages, sometimes after a reduction within
+  /// each stage.
   void reduce_tied() {
     std::string reduce = chance(random_, 50) ? "sum" : "avg";
     bool copies = plan_.copies > 1 && chance(random_, 50);

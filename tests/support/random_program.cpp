@@ -13,7 +13,7 @@ std::vector<Axis> mesh_of(int ranks) {
   return {{"dp", ranks}};
 }
 
-/// Ranks in sets of equal size, in any order.
+/// Sets of equal size, of ranks in random order.
 ListedGroup random_group(Random& random, int ranks) {
   std::vector<int> all(static_cast<std::size_t>(ranks));
   std::iota(all.begin(), all.end(), 0);
@@ -25,7 +25,7 @@ ListedGroup random_group(Random& random, int ranks) {
   return group;
 }
 
-/// All ranks of a graph that runs on all.
+/// The groups of a graph that runs on all ranks.
 Groups groups_of(const World& world) {
   Groups groups;
   if (world.mesh().size() > 1)

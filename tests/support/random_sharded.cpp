@@ -65,7 +65,7 @@ class ShardedMaker {
       weights_.push_back(whole(l));
       read_.push_back(h);
       h = parts_.matmul(h, weights_[l], false, false);
-      // To the experts, and not back: the ranks go on with each other's rows.
+      // An all_to_all to the experts without the one back: ranks continue with each other's rows.
       if (4 % ranks_ == 0 && chance(random_, 30))
         h = parts_.wait(parts_.start(ops::all_to_all, {h}, {{"group", "dp"}}))[0];
       h = ops::tanh(graph_, h);
@@ -93,7 +93,7 @@ class ShardedMaker {
     }
   }
 
-  /// What has been scattered, over the second axis and clipped.
+  /// Reduces the scattered gradients over the second axis, and clips them.
   void arrive() {
     for (std::size_t l = 0; l < pieces_.size(); ++l) {
       if (!gradients_[l]) gradients_[l] = parts_.wait({scattered_[l]})[0];

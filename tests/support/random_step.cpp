@@ -43,12 +43,12 @@ class StepMaker {
 
  private:
   Type shape() {
-    // Few shapes, so that a mix-up of two tensors is no error of types.
+    // Few shapes, so that the types do not reveal a mix-up of two tensors.
     if (chance(random_, 15)) return {DType::f32, false, {2, 3}};
     return {DType::f32, false, {static_cast<std::int64_t>(1 + below(random_, 2))}};
   }
 
-  /// Gradients that neighbour each other in buckets, with what stands behind a wait.
+  /// Reduces the gradients in buckets, with divisions, casts and sums after the waits.
   void reduce() {
     Value ranks = parts_.number(DType::f32, ranks_);
     for (std::size_t from = 0; from < gradients_.size();) {
@@ -102,7 +102,7 @@ class StepMaker {
     look_at(parts_.update(s, parameters, gradients));
   }
 
-  /// A norm over several gradients, which clips all of them.
+  /// Clips several gradients by their common norm.
   void clip() {
     Value norm = parts_.number(DType::f32, 1);
     for (Value v : gradients_)
@@ -111,8 +111,7 @@ class StepMaker {
     if (chance(random_, 20)) read_.push_back(norm);
   }
 
-  /// Somebody may read the new parameter at once, and an optimizer further down what he makes of
-  /// it.
+  /// Adds a reader of the new parameter, whose result a later optimizer may use.
   void look_at(Value parameter) {
     if (chance(random_, 50)) return;
     Value seen = ops::tanh(graph_, parameter);

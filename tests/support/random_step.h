@@ -1,14 +1,15 @@
 #pragma once
-// Random training steps: what passes about gradients and optimizers look for.
+// Random training steps for the passes that work on gradients and optimizers.
 
 #include "support/random_program.h"
 
 namespace hocket::testing {
 
-/// A program for `ranks` ranks that ends in optimizers. Gradients come from buckets of any size, or
-/// from none, through waits, divisions, casts and sums, at times clipped by a norm; optimizers of
-/// all kinds, some in single ops, share few settings, stand in any order, and some read what
-/// another one left; new parameters are read in between. All state has its next value.
+/// A program for `ranks` ranks that ends in optimizers. Gradients come from buckets of any size or
+/// from no collective, through waits, divisions, casts and sums, and are sometimes clipped by a
+/// norm. There are optimizers of all kinds in any order, some written out in elementwise ops; they
+/// share few settings, and some read results of others. New parameters are also read within the
+/// step. All state has a next value.
 Program random_step(Random& random, int ranks);
 
 }  // namespace hocket::testing

@@ -121,7 +121,8 @@ class Loop {
   std::map<Window, Program> phases_;
   std::vector<Named> state_, forwarded_;
   std::set<std::string, std::less<>> read_;  // forwarded state that some phase reads
-  int begin_ = 0, step_ = 0;  // the first iteration since the last drain; kernel iterations since
+  int begin_ = 0,
+      step_ = 0;  // the first iteration after the last drain; kernel iterations since then
   LoopResult result_;
 };
 
@@ -153,7 +154,7 @@ LoopInputs random_loop_inputs(Random& random, const Program& program, int iterat
 
 namespace {
 
-/// Named state as one program knows it, for another one: `to` is the one that gets it.
+/// Converts named state from the form of one program to that of another (sharded or whole).
 std::vector<Named> convert(const Program& source, const Program& program,
                            const std::vector<Named>& state, decltype(shard_state)& between,
                            const Program& to) {

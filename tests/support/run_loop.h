@@ -1,5 +1,5 @@
 #pragma once
-// Runs loops through the interpreter, phase by phase: the oracle of everything about iterations.
+// Interprets a loop phase by phase: the reference for all tests of loops.
 
 #include <map>
 #include <set>
@@ -19,7 +19,8 @@ struct LoopInputs {
 };
 
 struct LoopResult {
-  /// By iteration, rank and output. However late they came, outputs stand where they belong.
+  /// By iteration, rank and output. An output that lags is stored at the iteration that it belongs
+  /// to.
   std::vector<std::vector<std::vector<Tensor>>> outputs;
   /// After each drain, by rank and name.
   std::vector<std::vector<Named>> states;
@@ -29,16 +30,17 @@ struct LoopResult {
 
 using LoopHook = std::function<void(int rank, const Graph&, NodeId)>;
 
-/// One iteration per batch. Drains after those iterations (counted from 1) and at the end; a
-/// program without delays is run as it is. Throws when something forwarded is left after a drain.
+/// Runs one iteration per batch, with drains after the given iterations (counted from 1) and at the
+/// end. A program without delays is run directly. Throws if forwarded state holds a value after a
+/// drain.
 LoopResult run_loop(const Program& program, const LoopInputs& inputs,
                     const std::set<int>& drain_after = {}, const LoopHook& hook = nullptr,
                     Backend* backend = nullptr);
 
 LoopInputs random_loop_inputs(Random& random, const Program& program, int iterations);
 
-/// Empty when both loops give equal bits in every output and every state after a drain, else what
-/// differs first.
+/// Empty when both loops give equal bits in every output and in every state after a drain,
+/// otherwise the first difference.
 std::string loop_difference(const Program& a, const Program& b, const LoopInputs& inputs,
                             const std::set<int>& drain_after = {}, Backend* backend = nullptr);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Programs that the reader of texts refuses: two graphs that disagree about what they meet in.
+// Programs of two graphs that may disagree about a common collective, which the parser would
+// refuse.
 
 #include <string_view>
 
@@ -8,7 +9,7 @@
 namespace hocket::testing {
 
 /// A program for mesh(dp=2) with a graph for each rank, `(%x: f32[4]) { ... }` without its name.
-/// Each is read by itself, so that the rules between graphs are not looked at.
+/// Each graph is parsed alone, so that the rules between graphs are not checked.
 Program two_graphs(std::string_view first, std::string_view second);
 
 }  // namespace hocket::testing

@@ -37,11 +37,11 @@ std::string make_zip(const std::vector<ZipEntry>& entries) {
   std::string out, directory;
   for (const ZipEntry& e : entries) {
     std::string data = e.packed ? *e.packed : e.method == 8 ? deflated(e.content) : e.content;
-    std::string common;  // to both headers
+    std::string common;  // the fields that both headers contain
     append(common, 20, 2);
     append(common, e.flags, 2);
     append(common, e.method, 2);
-    append(common, 0x00210000, 4);  // the first day there is
+    append(common, 0x00210000, 4);  // date and time: the first day of the format
     append(common, e.crc.value_or(crc32(e.content)), 4);
     append(common, e.packed_size.value_or(static_cast<std::uint32_t>(data.size())), 4);
     append(common, e.size.value_or(static_cast<std::uint32_t>(e.content.size())), 4);
