@@ -36,7 +36,7 @@ constexpr std::size_t all_cores = static_cast<std::size_t>(-1);
 
 struct Sample {
   double seconds = 0;
-  double delayed = 0;            // seconds of it in which the thread had no core
+  double delayed = 0;            // share of that time in which the thread had no core
   std::size_t core = all_cores;  // index of the core that counts
   MachineState before, after;
 };

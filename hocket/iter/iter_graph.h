@@ -1,5 +1,5 @@
 #pragma once
-// A training step as a loop: one body, and the values that one iteration hands to the next.
+// A training step as a loop: one body with loop-carried values.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@ namespace hocket {
 /// A loop-carried value: read as `state`, replaced by `next` at the end of the body.
 struct Carry {
   Value state;
-  Value next;  ///< the state itself when the body keeps it
+  Value next;  ///< the state itself if the body does not change it
   StateKind kind = StateKind::buffer;
   std::vector<std::string> names;  ///< in the source
 
@@ -27,9 +27,9 @@ class IterGraph {
   const Graph& body() const { return *body_; }
   /// In the order of the inputs.
   const std::vector<Carry>& carries() const { return carries_; }
-  /// Inputs that get a new value in each iteration, in order.
+  /// Inputs that are fed a new value in each iteration, in order.
   const std::vector<Value>& fed() const { return fed_; }
-  /// The carry with this name in the source or in the text, none when there is none.
+  /// The carry with this name in the source or in the text; null if there is none.
   const Carry* find(std::string_view name) const;
 
  private:

@@ -77,7 +77,8 @@ void Lags::find_timeless() {
   }
 }
 
-/// Follows `next` from input to input to a value with a known lag; sets the lags on the way back.
+/// Follows the chain of next values that are inputs to a value with a known lag, and sets the lags
+/// of all states on the chain.
 void Lags::settle(Value input, std::vector<Value>& path) {
   path.clear();
   Value v = input;
@@ -130,12 +131,12 @@ Value Lags::meaning(NodeId reader, Value operand) const {
                   body_.name(operand), lag(operand), advice(operand, delay)));
 }
 
-/// The end of the message about reading `operand` with this delay. It mentions a loop-invariant
-/// value at the end of the chain of states: such a value has delay 0, whatever the text says.
+/// A hint for the message about a reader of `operand` with this delay: says if the value at the end
+/// of the chain of states is loop-invariant, which has lag 0 whatever its written delay.
 std::string Lags::advice(Value operand, int delay) const {
   Value made = operand;
   for (std::size_t hops = body_.inputs().size(); hops > 0 && is_state(made) && !timeless(made);
-       --hops)  // states may form a cycle
+       --hops)  // limited, because states may form a cycle
     made = body_.next(made);
   std::string why;
   if (timeless(made))

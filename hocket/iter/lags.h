@@ -1,5 +1,6 @@
 #pragma once
-// To which iteration each value of a rotated body belongs, and what its operands mean.
+// The iteration that each value of a rotated body belongs to, and the original operands of its
+// nodes.
 
 #include <string>
 #include <vector>
@@ -10,8 +11,8 @@
 
 namespace hocket {
 
-/// The delays and the forwarded state of a body do not fit together; says where. The message ends
-/// with `[loop]`, as if the verifier had a rule of that name.
+/// Thrown if the delays and the forwarded state of a body are inconsistent. The message says where
+/// and ends with `[loop]`, like the rule of a verifier message.
 class LoopError : public Error {
  public:
   LoopError(const Graph& body, NodeId where, const std::string& message)
@@ -43,17 +44,18 @@ class Lags {
   bool timeless(Value v) const { return timeless_[v.index]; }
   bool timeless(NodeId n) const { return body_[n].result_count > 0 && timeless(body_.result(n)); }
   int lag(Value v) const { return lag_[v.index]; }
-  /// For forwarded state the value that it holds of an earlier iteration, else the value itself.
+  /// For forwarded state, the value that it forwards from an earlier iteration; otherwise the value
+  /// itself.
   Value base(Value v) const { return base_[v.index]; }
   bool is_state(Value v) const { return is_state_[v.index]; }
   /// True for the next value of a state with an initial value.
   bool is_next(Value v) const { return static_cast<bool>(with_start(replaced_.first(v))); }
-  /// The state that a value stands in for where a reader runs one iteration ahead, none for a value
-  /// that is not the next value of a state. Throws LoopError when several states share it.
+  /// The state that a value stands in for, for readers that run one iteration ahead; none for a
+  /// value that is not the next value of a state. Throws LoopError when several states share it.
   Value state_of(Value next) const;
 
-  /// The operand that a reader with this delay has in the body before any rotation: a result, a fed
-  /// input or a state of its own iteration. Throws LoopError when the lags do not fit.
+  /// The operand that the reader has in the body before any rotation: a result, a fed input or a
+  /// state of its own iteration. Throws LoopError if the lags do not match.
   Value meaning(NodeId reader, Value operand) const;
   /// An output belongs to the iteration t - lag, and means a value of that iteration.
   struct OutputMeaning {
@@ -62,12 +64,12 @@ class Lags {
   };
   OutputMeaning output(Value v) const;
 
-  /// How many kernel iterations pass until all work for an iteration is done: the largest delay of
-  /// a node, and the largest lag of an output or of a state, which may read forwarded state and so
-  /// be later than any node. Throws LoopError beyond `max_delay`. O(graph).
+  /// The number of kernel iterations after which all work for an iteration is done: the maximum of
+  /// the delays of nodes and the lags of outputs and states (these may read forwarded state and so
+  /// lag more than any node). Throws LoopError beyond `max_delay`. O(graph).
   int depth() const;
-  /// After how many iterations the slots of forwarded state repeat. Throws LoopError beyond
-  /// `max_turns`.
+  /// The number of iterations after which the slots of all forwarded state repeat. Throws LoopError
+  /// beyond `max_turns`.
   int turns() const;
 
  private:
@@ -80,8 +82,8 @@ class Lags {
     return lag(v) == delay + 1 && is_next(v) && !is_input(v);
   }
 
-  /// The first state with an initial value, from this one on, among the states that share a next
-  /// value.
+  /// The first state with an initial value among this one and the following states with the same
+  /// next value.
   Value with_start(Value state) const;
 
   const Graph& body_;
@@ -91,19 +93,19 @@ class Lags {
   std::vector<Value> base_;
 };
 
-/// All slots of a body, and of all graphs of a program, repeat after at most as many iterations.
+/// The slots of all graphs of a program must repeat together after at most this many iterations.
 inline constexpr int max_turns = max_slots;
-/// After how many iterations `slots` slots repeat together with others that repeat after `turns`; a
-/// number above `max_turns` when that takes too long.
+/// The least common multiple of `turns` and `slots`: the iterations after which both repeat
+/// together. Some number above `max_turns` if it is larger than that.
 int joint_turns(int turns, int slots);
 
 bool is_forwarded(const Graph& body, Value v);
 
-/// Whether a body has delays or forwarded state, so that only its phases can be run. O(graph).
+/// True if a body has delays or forwarded state, so that only its phases can be run. O(graph).
 bool is_rotated(const Graph& body);
 
-/// The first node that is not timeless, or the end of the body: no node before it can depend on a
-/// delayed node. It may be delayed itself. O(graph).
+/// The first node that is not timeless, otherwise the return node. No node before it depends on a
+/// delayed node, but it may be delayed itself. O(graph).
 NodeId first_that_changes(const Graph& body);
 
 }  // namespace hocket

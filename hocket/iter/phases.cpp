@@ -15,8 +15,8 @@ int slot_of(const Input& in, int turn) {
   return in.state && in.kind == StateKind::forwarded ? turn % std::max(in.slots, 1) : 0;
 }
 
-/// The name of an input in a phase: that of the slot where it has several. Depends only on the
-/// body, so it is the same in all phases.
+/// The name of an input in a phase; with several slots, that of the slot for this turn. It depends
+/// only on the body, so it is the same in all phases.
 std::string slot_name(const Graph& body, const Input& in, int turn) {
   std::string name = body.name(in.value);
   if (!in.state || in.kind != StateKind::forwarded || in.slots <= 1) return name;
@@ -25,7 +25,8 @@ std::string slot_name(const Graph& body, const Input& in, int turn) {
   return name;
 }
 
-/// Derives one phase: a backward walk finds the values needed, then the nodes are copied.
+/// Derives one phase: a backward walk finds the values that are needed, then their nodes are
+/// copied.
 class Projection {
  public:
   Projection(const Graph& body, const Lags& lags, Window window)
@@ -82,7 +83,7 @@ class Projection {
     }
   }
 
-  /// The next value of a state in this phase, none when its update does not run.
+  /// The next value of a state in this phase; none if its update does not run.
   Value next_here(const Input& in) const {
     Value next = body_.next(in.value);
     return next && in_window(lags_.lag(next)) ? next : Value{};

@@ -1,5 +1,5 @@
 #pragma once
-// From a rotated body to the plain graphs of its kernel iterations: prologue, steady, drain.
+// Derives the plain graphs of the kernel iterations of a rotated body: prologue, steady, drain.
 
 #include <vector>
 
@@ -9,15 +9,15 @@ namespace hocket {
 
 class Lags;
 
-/// The number of kernel iterations that fill and drain a loop, and the number after which the slots
-/// of its forwarded state repeat.
+/// The number of kernel iterations that fill or drain a loop, and the period of the slots of its
+/// forwarded state.
 struct LoopShape {
   int depth = 0;  ///< see Lags::depth
   int turns = 1;  ///< least common multiple of the slots
   friend bool operator==(LoopShape, LoopShape) = default;
 };
 
-/// Which nodes a kernel iteration runs: those with lo <= delay <= hi. Its turn selects the slots of
+/// A kernel iteration runs the nodes with lo <= delay <= hi. Its turn selects the slots of
 /// forwarded state.
 struct Window {
   int lo = 0;
@@ -29,14 +29,14 @@ struct Window {
 /// O(graph). Throws Error when delays and forwarded state do not fit together.
 LoopShape loop_shape(const Graph& body);
 LoopShape loop_shape(const Graph& body, const Lags& lags);
-/// Joint shape of all graphs: every rank fills and drains at the same time.
+/// The common shape of all graphs, since all ranks fill and drain at the same time.
 LoopShape loop_shape(const Program& program);
 
-/// The window of kernel iteration t, counted from 0 since the beginning or the last drain, when a
-/// batch is fed to it: prologue while t < depth, then steady.
+/// The window of kernel iteration t with a fed batch, counted from 0 since the start or the last
+/// drain: prologue while t < depth, then steady.
 Window step_window(LoopShape shape, std::int64_t t);
-/// The window of drain iteration j = 1..depth after `steps` iterations that were fed. A window with
-/// lo > hi is empty: the run was shorter than the depth of the loop.
+/// The window of drain iteration j = 1..depth, after `steps` fed iterations. It is empty (lo > hi)
+/// for some j if the run was shorter than the depth of the loop.
 Window drain_window(LoopShape shape, std::int64_t steps, int j);
 
 /// The graph of one kernel iteration. It has no delays. Every state is declared and keeps its name;
@@ -47,21 +47,23 @@ Window drain_window(LoopShape shape, std::int64_t steps, int j);
 /// outputs where the iteration they belong to is in the window. Channels stay the same. The body
 /// must be verified: its types are taken over. O(graph).
 Graph phase(const Graph& body, Window window);
-/// With the lags of this body, for callers that derive several phases.
+/// The same with given lags, for callers that derive several phases of one body.
 Graph phase(const Graph& body, const Lags& lags, Window window);
 /// The same for every graph.
 Program phase(const Program& program, Window window);
 
-/// The input of the body that an input of a phase stands for, and its slot for forwarded state.
+/// The input of the body that an input of a phase corresponds to and, for forwarded state, the
+/// slot.
 struct PhaseInput {
   std::size_t input = 0;
   int slot = 0;
 };
-/// By input of a phase that was derived from this body with this window. O(inputs log inputs).
+/// For each input of a phase that was derived from this body with this window. O(inputs log
+/// inputs).
 std::vector<PhaseInput> phase_inputs(const Graph& body, const Graph& phase, Window window);
 
-/// By output of the body: output i of kernel iteration t belongs to iteration t - lag. A phase has
-/// those with lo <= lag <= hi, in this order.
+/// The lag of each output of the body: output i of kernel iteration t belongs to iteration t - lag.
+/// A phase has the outputs with lo <= lag <= hi, in this order.
 std::vector<int> output_lags(const Graph& body);
 
 /// All phases of a run that is longer than the depth of the loop.

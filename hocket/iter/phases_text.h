@@ -1,5 +1,5 @@
 #pragma once
-// The phases of a loop as text.
+// Prints the phases of a loop.
 
 #include <string>
 
@@ -7,8 +7,9 @@
 
 namespace hocket {
 
-/// The phases of a program as text, each under a line with its name: prologue, steady, and a drain
-/// after a run that ends with the last turn. Error when they do not fit together.
+/// The phases of a program as text, each after a line with its name: prologue, steady, and the
+/// drain of a run that ends with the last turn. Error if delays and forwarded state are
+/// inconsistent.
 std::string phases_text(const Program& program);
 
 }  // namespace hocket

@@ -13,7 +13,7 @@ class Placer {
     skip_waiting();
   }
 
-  /// Places a node, after the nodes that it reads. Iterative, because chains are long.
+  /// Places a node after the nodes that it reads. Iterative, because chains of operands are long.
   void put(NodeId n) {
     stack_.push_back({n, 0});
     while (!stack_.empty()) {
@@ -39,7 +39,7 @@ class Placer {
     skip_waiting();
   }
 
-  /// Makes the place a node that does not move itself.
+  /// Advances the place to a node that does not move.
   void skip_waiting() {
     while (waiting_[place_.index]) place_ = g_.following(place_);
   }

@@ -6,8 +6,8 @@
 
 namespace hocket {
 
-/// Answers which states a value replaces at the end of an iteration; several can share one next
-/// value. Made in O(inputs + values); holds as long as no next value is changed.
+/// Maps each value to the states whose next value it is; several states can share one next value.
+/// Construction is O(inputs + values). Invalid once a next value is changed.
 class ReplacedStates {
  public:
   explicit ReplacedStates(const Graph& g) : first_(g.value_bound()), more_(g.value_bound()) {
@@ -18,7 +18,7 @@ class ReplacedStates {
       first_[next.index] = in.value;
     }
   }
-  /// One of them, none when there is none.
+  /// One of these states; none if there is none.
   Value first(Value next) const { return first_[next.index]; }
   /// Another state with the same next value.
   Value another(Value state) const { return more_[state.index]; }

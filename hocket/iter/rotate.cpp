@@ -15,15 +15,15 @@
 namespace hocket {
 namespace {
 
-/// How a reader gets a value: `distance` kernel iterations later, or *ahead*: the reader runs one
-/// iteration ahead of the update of a state, and reads its next value instead.
+/// How a reader gets a value: forwarded over `distance` kernel iterations or, if it runs *ahead* of
+/// the update of a state, by reading the next value instead of the state.
 struct Reading {
   Value value;
   int distance = 0;
   bool ahead = false;
 };
 
-/// All edits, found and checked before the first is made.
+/// All edits of a rotation. They are found and checked before the first is carried out.
 struct Edits {
   struct Operand {
     NodeId node;
@@ -34,25 +34,26 @@ struct Edits {
     Value state;
     Reading reading;
     int delay;
-    bool behind;  // right after what it reads, as a part of the block
+    bool behind;  // right after the value that it reads, as part of the block
   };
   struct NewOutput {
     std::size_t index;
     Reading reading;
-    int late;  // not 0: an update that lags; an `after` distinguishes it from the state it updates
+    int late;  // not 0: the lag of an update; an `after` then distinguishes it from the state that
+               // it updates
   };
   std::vector<NodeId> block;
   std::vector<Operand> operands;
   std::vector<Next> nexts;
   std::vector<NewOutput> outputs;
-  NodeId first_reader;  // outside the block, of a result of the block
+  NodeId first_reader;  // the first reader, outside of the block, of a result of the block
 };
 
-/// How many readers forwarded state loses, by value.
+/// The number of readers that each forwarded state loses.
 using Lost = std::unordered_map<Value, std::size_t>;
 
-/// Forwarded state that has no readers once these are lost, and that no other forwarded state with
-/// readers needs.
+/// Forwarded state that has no readers left after losing these, directly or through other forwarded
+/// state.
 std::vector<Value> unread(const Graph& g, Lost lost) {
   std::vector<Value> found;
   auto check = [&](Value v) {
@@ -69,7 +70,7 @@ std::vector<Value> unread(const Graph& g, Lost lost) {
   return found;
 }
 
-// ---- what to edit
+// ---- finding the edits
 
 class EditFinder {
  public:
@@ -115,7 +116,7 @@ class EditFinder {
 
   int new_lag(Value v) const { return lags_.lag(v) + shift(v); }
 
-  /// How a reader with this delay gets a value of its own iteration; nothing when it cannot.
+  /// How a reader with this delay gets a value of its own iteration; nothing if it cannot.
   std::optional<Reading> reading(Value v, int delay) const {
     int gap = delay - new_lag(v);
     if (gap >= 0) return Reading{v, gap, false};
@@ -145,8 +146,8 @@ class EditFinder {
       if (lags_.timeless(v)) continue;
       Value meant = lags_.meaning(n, v);
       if (lags_.timeless(meant)) {
-        // It was read through a carry, whose lag would no longer fit. The value itself can be read
-        // with any delay.
+        // It was read through forwarded state, whose lag would no longer match. The loop-invariant
+        // value itself can be read with any delay.
         if (moved(n)) edits_.operands.push_back({n, i, {meant, 0, false}});
         continue;
       }
@@ -187,9 +188,9 @@ class EditFinder {
     }
   }
 
-  /// A reader that runs ahead of an update must know which state the next value stands in for:
-  /// where several states share a next value, all but one get one of their own. A state whose next
-  /// value is another input gets an `after` node that keeps its lag.
+  /// For a reader that runs ahead of an update, the next value must stand in for one state only: if
+  /// several states share a next value, all but one get an `after` node of their own. A state whose
+  /// next value is another input gets an `after` node that keeps its lag.
   void find_nexts() {
     std::unordered_set<Value> owned;
     for (const Input& in : g_.inputs()) {
@@ -264,7 +265,7 @@ class EditFinder {
   Edits edits_;
 };
 
-// ---- the edits
+// ---- carrying out the edits
 
 class Editor {
  public:
@@ -303,7 +304,7 @@ class Editor {
     return r.distance == 0 ? r.value : forwarded(r.value, r.distance);
   }
 
-  /// Each value is forwarded once for each distance, for all readers.
+  /// The state that forwards v over this distance: one for all readers.
   Value forwarded(Value v, int distance) {
     auto [it, fresh] = forwarded_.emplace(key(v, distance), Value{});
     if (!fresh) return it->second;
@@ -326,7 +327,7 @@ class Editor {
     return same;
   }
 
-  /// First those right after an update: readers that run ahead of it look up the next value.
+  /// Those right after an update come first, because readers that run ahead look up the next value.
   void set_nexts(std::span<const Edits::Next> nexts) {
     for (bool behind : {true, false})
       for (const Edits::Next& n : nexts) {

@@ -1,5 +1,5 @@
 #pragma once
-// Moving nodes of a loop's body into the next iteration.
+// Delays nodes of a loop body to a later iteration (retiming).
 
 #include <span>
 
@@ -8,15 +8,15 @@
 namespace hocket {
 
 struct RotateOptions {
-  /// Outputs may lag behind the iteration they belong to, by the delay of what they read.
+  /// Outputs may lag behind their iteration by the delay of the values that they read.
   bool outputs_may_lag = false;
-  /// Where the moved nodes go; by default before the first reader of what they update, or to the
-  /// front when nothing reads it.
+  /// The node before which the moved nodes go. Default: the first reader of what they update, or
+  /// the front of the body if there is none.
   NodeId before = {};
 };
 
-/// Makes `nodes` run k iterations later: adds k to their delays and makes every reader read the
-/// value of the same iteration as before. The body stays one iteration of the loop in the steady
+/// Makes `nodes` run k iterations later: adds k to their delays, and makes every reader read the
+/// value of the same iteration as before. The body remains one iteration of the loop in the steady
 /// state.
 ///
 /// With the new delays, every edge u -> v must have `distance + delay(v) - delay(u) >= 0`, where

@@ -45,7 +45,7 @@ class Table {
   std::map<std::string, Type> values_;
 };
 
-/// All runs that are too short for a steady phase, and one with an end at every turn.
+/// Checks all runs that are too short for a steady phase, and longer runs that end at each turn.
 void check_runs(const Graph& body, LoopShape shape) {
   const Lags lags(body);
   std::map<Window, Seam> seams;
@@ -84,7 +84,7 @@ void check_matching(const Program& program) {
   }
 }
 
-/// The violation for the error that a check of a rotated program throws.
+/// Runs a check of a rotated program and turns the error that it throws into a violation.
 template <class Check>
 std::optional<ProgramViolation> violation_of(const Program& program, Check check) {
   if (std::ranges::none_of(program.graphs, is_rotated)) return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-// Checks that what later phases read is what earlier phases wrote. Looks only at the phases,
+// Checks that phases read only forwarded values that earlier phases wrote. Uses only the phases,
 // independently of how they were derived.
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-/// What a phase reads from earlier phases and hands to later ones.
+/// The values that a phase reads from earlier phases and writes for later ones.
 struct Seam {
   struct Slot {
     std::string name;
@@ -32,15 +32,15 @@ struct RunPhase {
   const Seam* seam;
 };
 
-/// Throws Error, naming the phase and the carry, unless along this run every forwarded value that a
-/// phase reads was written before, with the same type, none is overwritten unread, and none that
-/// some phase reads is left at the end; and unless all phases have the same state. O(state) for
+/// Throws Error, which names the phase and the carry, unless in this run every forwarded value that
+/// a phase reads was written before with the same type, no forwarded value is overwritten unread or
+/// left unread at the end (if any phase reads it), and all phases have the same state. O(state) for
 /// each phase.
 void check_run(std::span<const RunPhase> run);
 
-/// The same for every run of this body: shorter than its depth, and with an end at every turn. Also
-/// throws Error when a channel has different delays in different graphs, so that ranks would not
-/// start a collective together. O(graph) for each different phase.
+/// The same for every kind of run of this body: those shorter than its depth, and longer ones that
+/// end at each turn. Also throws Error when a channel has different delays in different graphs, so
+/// that ranks would not start a collective together. O(graph) for each different phase.
 void check_seams(const Graph& body);
 void check_seams(const Program& program);
 

@@ -18,8 +18,8 @@ struct Timing {
 /// O(graph). Throws LoopError when delays and forwarded state do not fit together.
 Timing timing_of(const Graph& body);
 
-/// The first output or state whose lag has changed, so that it is now a value of another iteration.
-/// State that only one of the two has is not compared.
+/// The first output or state whose lag differs from `before`, so that it belongs to another
+/// iteration. State that only one of the two has is not compared.
 std::optional<std::string> find_shift(const Graph& body, const Timing& before, const Timing& after);
 
 }  // namespace hocket

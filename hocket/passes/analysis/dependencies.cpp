@@ -11,7 +11,7 @@
 namespace hocket {
 namespace {
 
-/// Edges, as entries at the node that they come from.
+/// Edges of the dependency graph, stored with the node that they come from.
 using Edges = std::vector<NodeLists::Entry>;
 
 Edges reversed(Edges edges) {
@@ -19,7 +19,8 @@ Edges reversed(Edges edges) {
   return edges;
 }
 
-/// The edges between calls that other ranks or graphs can observe, and their waits.
+/// Derives the edges between calls that are observable on other ranks or in other graphs, and to
+/// their waits.
 class CallOrder {
  public:
   explicit CallOrder(const Graph& g) : g_(g), own_(g), seen_(g.node_bound()) {}
@@ -46,10 +47,10 @@ class CallOrder {
  private:
   struct Fence {
     NodeId barrier;
-    std::vector<NodeId> since;  // collectives behind it
+    std::vector<NodeId> since;  // collectives after the barrier
   };
 
-  /// A handle carried from an earlier iteration may belong to any call.
+  /// A pending state, from an earlier iteration, may belong to any call.
   bool waits_for_seen(const Node& wait) const {
     return std::ranges::any_of(
         wait.inputs, [&](Value v) { return seen_[g_.node(v).index] || g_.is_input(g_.node(v)); });
@@ -71,7 +72,7 @@ void add_holds(const Graph& g, Holds holds, Edges& edges) {
       if (g.before(use.node, maker)) {
         edges.push_back({use.node, maker});
       } else if (holds == Holds::soft && use.node != maker && use.node != g.return_node()) {
-        edges.resize(size);  // state and next value are alive at once in any case
+        edges.resize(size);  // the live ranges of state and next value overlap in any case
         break;
       }
     }

@@ -1,5 +1,5 @@
 #pragma once
-// Which node must stand before which: the one place that derives it.
+// The dependency graph of nodes: the only place that derives order constraints.
 
 #include <cstdint>
 #include <span>
@@ -9,14 +9,14 @@
 
 namespace hocket {
 
-/// A list of nodes for each node, in one piece of memory.
+/// A list of nodes for each node, stored in one array.
 class NodeLists {
  public:
   struct Entry {
     NodeId node, listed;
   };
   NodeLists() = default;
-  /// Lists keep the order of the entries.
+  /// Each list has the order of the entries.
   NodeLists(std::size_t node_bound, std::span<const Entry> entries);
   std::span<const NodeId> operator[](NodeId n) const {
     if (n.index + 1 >= starts_.size()) return {};
@@ -24,36 +24,38 @@ class NodeLists {
   }
 
  private:
-  std::vector<std::uint32_t> starts_;  // by node, and the end; none when there are no entries
+  std::vector<std::uint32_t>
+      starts_;  // by node, plus the end of the last list; empty when there are no entries
   std::vector<NodeId> nodes_;
 };
 
-/// A hold edge leads from a reader of a state to the node that makes the next value of that state,
-/// where the reader stands first:
+/// A hold edge leads from a reader of a state to the node that computes the next value of that
+/// state, if the reader comes first:
 ///
 ///     %a = neg(%s)         reader --+
 ///     %b = add(%a, %x)              | hold
 ///     %u = mul(%b, %x)     maker  <-+
 ///     next %s = %u
 ///
-/// While the reader stays in front, the next value can take the place of the state in memory.
+/// As long as the reader comes first, the next value can reuse the memory of the state.
 enum class Holds : std::uint8_t {
   none,
-  in_flight,  ///< strict, for states that carry a transfer in flight: two need two buffers
+  in_flight,  ///< strict, for pending states: two transfers in flight would need two buffers
   strict,     ///< for all states
-  soft        ///< a preference, for states all of whose readers stand before the maker
+  soft  ///< a preference, for states whose readers all come before the node with the next value
 };
 
-/// The dependency graph over the nodes of a plain graph or of a loop body, but for inputs and
-/// return. Any other order of the nodes that keeps its edges means the same. An edge leads
+/// The dependency graph over the nodes of a plain graph or a loop body, without inputs and return.
+/// Any order of the nodes that respects its edges has the same semantics. An edge leads
 ///
 /// - from a node to the readers of its results;
 /// - from effects, and collectives that ranks with another graph take part in, to the next such
 ///   node: those ranks would start them in another order otherwise;
-/// - from the last of these to the waits for such: a wait that came earlier would keep a rank from
-///   what its partner needs in order to answer;
-/// - from a barrier to the collectives of its group behind it, and to it from those before it;
-/// - and along hold edges, as asked for.
+/// - from the last of these before a wait to the wait, if it waits for one of them: moved further
+///   up, the wait could block its rank before a call that its partner needs;
+/// - from a barrier to the collectives of its group after it, and from those before it to the
+///   barrier;
+/// - along hold edges, as selected by `Holds`.
 ///
 /// Operand edges are read from the graph, so edits of operands are seen at once. All other edges
 /// and positions are those of the list as it stood when this was made. O(nodes + uses of states).
@@ -61,18 +63,18 @@ class Dependencies {
  public:
   Dependencies(const Graph& g, Holds holds);
 
-  /// The nodes in the order they had.
+  /// The nodes in list order, as it was at construction.
   const std::vector<NodeId>& nodes() const { return nodes_; }
-  /// 1 for the first node; 0 for inputs and for nodes made since.
+  /// The index in nodes(), from 1; 0 for inputs and for nodes added later.
   std::uint32_t position(NodeId n) const {
     return n.index < position_.size() ? position_[n.index] : 0;
   }
 
-  /// How many edges may lead to a node: those that before(n, i) answers for.
+  /// The number of indices i for which before(n, i) may be called.
   std::size_t size_before(NodeId n) const {
     return graph_[n].inputs.size() + more_before_[n].size();
   }
-  /// Where the i-th of them comes from; none for an operand that is an input.
+  /// The node that the i-th edge to n comes from; none if it is an operand that is an input.
   NodeId before(NodeId n, std::size_t i) const {
     const auto& operands = graph_[n].inputs;
     if (i >= operands.size()) return more_before_[n][i - operands.size()];
@@ -93,7 +95,7 @@ class Dependencies {
         if (use.node != graph_.return_node()) visit(use.node);
     for (NodeId to : more_behind_[n]) visit(to);
   }
-  /// The edges to (from) a node that no operand tells.
+  /// The edges to (from) a node other than operand edges.
   std::span<const NodeId> more_before(NodeId n) const { return more_before_[n]; }
   std::span<const NodeId> more_behind(NodeId n) const { return more_behind_[n]; }
   /// Soft hold edges to (from) a node. They are in none of the lists above.

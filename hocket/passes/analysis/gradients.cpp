@@ -7,7 +7,8 @@
 namespace hocket {
 namespace {
 
-/// Values that leave the graph other than as parameters, optimizer state or (`returned`) outputs.
+/// By value: true if it leaves the graph other than as next value of a parameter or optimizer state
+/// or, with `returned`, as an output.
 std::vector<bool> seen_elsewhere(const Graph& g, bool returned) {
   std::vector<bool> elsewhere(g.value_bound());
   for (const Output& o : g.outputs()) elsewhere[o.value.index] = !returned;
@@ -18,8 +19,8 @@ std::vector<bool> seen_elsewhere(const Graph& g, bool returned) {
   return elsewhere;
 }
 
-/// By node: every path from its results ends in a next value of a parameter or optimizer state, and
-/// leads only through readers that `accept` allows.
+/// By node: true if every path from its results ends in a next value of a parameter or optimizer
+/// state, and passes only through readers that `accept` allows.
 template <class Accept>
 std::vector<bool> ends_in_updates(const Graph& g, bool returned, Accept accept) {
   std::vector<bool> elsewhere = seen_elsewhere(g, returned), ends(g.node_bound());
@@ -36,7 +37,8 @@ std::vector<bool> ends_in_updates(const Graph& g, bool returned, Accept accept) 
   return ends;
 }
 
-/// By value: it does not depend on this iteration's batch, except through the results of `updates`.
+/// By value: true if it depends on the batch of this iteration only through waits in `updates`, or
+/// if it is a scalar.
 std::vector<bool> independent_values(const Graph& g, const std::vector<bool>& updates) {
   std::vector<bool> independent(g.value_bound());
   for (const Input& in : g.inputs())
@@ -59,7 +61,7 @@ std::vector<bool> find_gradient_collectives(const Graph& g, bool returned) {
   std::vector<bool> updates = ends_in_updates(g, returned, [](NodeId) { return true; });
   std::vector<bool> independent = independent_values(g, updates);
   std::vector<bool> settled = ends_in_updates(g, returned, [&](NodeId reader) {
-    // Tensors of a list are independent: only its own operand matters to a result.
+    // The tensors of a list are independent, so other operands do not affect a result.
     return g[reader].op->is_wait || has_lists(g[reader]) ||
            std::ranges::all_of(g[reader].inputs, [&](Value v) { return independent[v.index]; });
   });

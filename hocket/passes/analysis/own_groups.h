@@ -1,5 +1,5 @@
 #pragma once
-// Which collectives only ranks with this graph take part in.
+// Which collectives involve only ranks that run this graph.
 
 #include <map>
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace hocket {
 
-/// Tells whether all ranks that take part in a collective run this graph. Then all of them see
-/// every change to it, and a pass may merge, cut, move or remove it. Asks once per group.
+/// Tells whether all ranks that take part in a collective run this graph. If so, an edit of the
+/// graph changes the collective on all of them, and a pass may merge, cut, move or remove it.
+/// Results are cached by group.
 class OwnGroups {
  public:
   explicit OwnGroups(const Graph& g) : graph_(g) {}

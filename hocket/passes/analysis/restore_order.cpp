@@ -34,7 +34,7 @@ class Sorter {
       place_ready(next);
       at = next;
     }
-    while (!held_.empty()) {  // soft edges give way where they close a circle
+    while (!held_.empty()) {  // ignores soft edges that would close a cycle
       NodeId n = held_.top();
       held_.pop();
       if (holds_[n.index] != 0) put(n, g_.return_node());
@@ -51,8 +51,8 @@ class Sorter {
   };
   using Queue = std::priority_queue<NodeId, std::vector<NodeId>, Later>;
 
-  /// All operands of n are placed. So n is placed now: where it stands or, if the walk has passed
-  /// it, here.
+  /// Called when all nodes that n depends on are placed. Places n where it stands (`in_place`),
+  /// else at the current position of the walk; holds it back while soft edges demand it.
   void arrive(NodeId n, bool in_place) {
     if (holds_[n.index] != 0)
       held_.push(n);
@@ -91,9 +91,11 @@ class Sorter {
 
   Graph& g_;
   Dependencies order_;
-  std::vector<std::uint32_t> blocked_;  // by node: edges from nodes that are not placed yet
-  std::vector<std::size_t> holds_;      // by node: soft ones, from readers that shall come first
-  std::vector<bool> passed_;            // by node: the walk has been there
+  std::vector<std::uint32_t>
+      blocked_;  // by node: number of edges from nodes that are not placed yet
+  std::vector<std::size_t>
+      holds_;                 // by node: number of soft edges from readers that are not placed yet
+  std::vector<bool> passed_;  // by node: the walk has been there
   Queue ready_, held_;
   std::size_t placed_ = 0;
 };

@@ -31,8 +31,8 @@ std::optional<Axes> axes_of(const World& world, std::string_view group) {
   return axes;
 }
 
-/// How the sets of ranks of a group relate to those that are asked about. `apart`: a set of one has
-/// at most one rank in common with a set of the other.
+/// How the sets of a group relate to the sets of the group that is analysed. `covers`: each set is
+/// a union of those sets. `apart`: two sets share at most one rank.
 enum class Relation : std::uint8_t { covers, apart, mixed };
 
 class Relations {
@@ -93,7 +93,7 @@ class Uniformity {
     if (!node.op->is_collective && !node.op->depends_on_rank) return false;
     Relation r = relation_(node.attr<std::string>("group"));
     if (r == Relation::covers) return !same_on_all(node);
-    // Operands on ranks with another graph are unknown here.
+    // The operands of ranks that run another graph are unknown here.
     return r == Relation::mixed || (node.op->is_collective && !own_.owns(node));
   }
 
@@ -107,7 +107,7 @@ class Uniformity {
     for (std::uint32_t i = 0; i < g_[n].result_count; ++i) differs(g_.result(n, i));
   }
 
-  /// In the first iteration a reader ahead of a late update reads the state itself.
+  /// In the first iteration a reader ahead of a delayed update reads the state itself.
   void reach_late_update(Value state) {
     if (!g_.is_input(g_.node(state)) || g_.input(state).kind == StateKind::forwarded) return;
     if (Value next = g_.next(state); next && g_[g_.node(next)].delay > 0) differs(next);
@@ -128,7 +128,7 @@ class Uniformity {
       for (std::uint32_t i = *at; i < node.result_count; i += list_length(node))
         differs(g_.result(use.node, i));
     } else if (!node.op->is_ordering || use.operand == 0) {
-      // Without lists all results differ if one does.
+      // In a node without lists all results may differ if one does.
       if (has_lists(node) || (node.result_count > 0 && uniform_[node.first_result]))
         all_differ(use.node);
     }
@@ -142,7 +142,7 @@ class Uniformity {
   std::vector<Value> queue_;
 };
 
-/// Goes back from uniform values to the state that they are computed from.
+/// Walks backwards from uniform values to the state that they are computed from.
 class WayBack {
  public:
   WayBack(const Graph& g, std::string_view group)
@@ -175,7 +175,7 @@ class WayBack {
   void step(Value v) {
     NodeId n = g_.node(v);
     const Node& node = g_[n];
-    // In the first iteration a reader ahead of a late update reads the state itself.
+    // In the first iteration a reader ahead of a delayed update reads the state itself.
     if (node.delay > 0)
       for (Value s = states_.first(v); s; s = states_.another(s))
         if (g_.input(s).kind != StateKind::forwarded) reach(s);

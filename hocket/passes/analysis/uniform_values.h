@@ -11,8 +11,8 @@ namespace hocket {
 /// For every value, by index: do all ranks of a set of the group hold the same bits of it? They do
 /// when it is computed from constants, from state, and from results of collectives that are the
 /// same for all of the set. State counts as equal when its next value is equal; whether it is equal
-/// at the start has to be checked elsewhere. Fed inputs, pieces by rank and whatever depends on
-/// them differ. O(nodes + uses).
+/// at the start has to be checked elsewhere. Fed inputs, `rank`, pieces of sharded values, and
+/// values that depend on them may differ. O(nodes + uses).
 std::vector<bool> uniform_values(const Graph& g, std::string_view group);
 
 /// The state that `values` are computed from, in this iteration or in earlier ones. They are equal

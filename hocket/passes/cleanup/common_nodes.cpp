@@ -38,7 +38,7 @@ std::size_t hash_of(const Attribute& a) {
 
 std::size_t region_hash(const Graph& region);
 
-/// Equality of nodes as values: everything but name, place, path and channel.
+/// Hashes all that determines the value of a node: not its name, position, path and channel.
 struct NodeHash {
   const Graph* g;
   std::size_t operator()(NodeId n) const {
@@ -72,21 +72,21 @@ struct NodeEqual {
     for (std::size_t i = 0; i < p.size(); ++i)
       if (x.op->attributes[i].name != "channel" && !same(p[i], q[i])) return false;
     if (!std::ranges::equal(x.attributes.list_sizes(), y.attributes.list_sizes())) return false;
-    // The written type is part of the meaning of a constant.
+    // The result type determines the value of a constant.
     for (std::uint32_t i = 0; i < x.result_count; ++i)
       if (g->type(g->result(a, i)) != g->type(g->result(b, i))) return false;
     return !x.region == !y.region && (!x.region || equal_but_for_names(*x.region, *y.region));
   }
 };
 
-/// The nodes seen so far, each once. Equal nodes read the same operands, so that most are found
-/// beside their latest operand, which was looked at a moment ago; a table takes those whose operand
-/// has many readers, and those without operands.
+/// The set of distinct nodes seen so far. Equal nodes read the same operands, so the first two
+/// readers of each value are stored with that value (`near_`), where most equal nodes are found
+/// without hashing. A hash table holds the others, and nodes without operands.
 class Seen {
  public:
   explicit Seen(const Graph& g) : hash_{&g}, equal_{&g}, near_(g.value_bound()) {}
 
-  /// The node equal to `n` that came before, or `n` itself, which is then remembered.
+  /// The earlier node that equals `n`; if there is none, adds `n` and returns it.
   NodeId find_or_add(const Graph& g, NodeId n) {
     Value latest;
     for (Value v : g[n].inputs) latest = std::max(latest, v);
@@ -158,8 +158,8 @@ void common_nodes(Graph& g, const NoOptions&) {
   auto mergeable = [&](NodeId n) {
     return g[n].op->pure() && (!g[n].op->is_collective || own.owns(g[n]));
   };
-  // A late update is read in place of its state by readers that run ahead; so each state keeps a
-  // next value of its own.
+  // A reader that runs ahead of a delayed update reads the next value in place of the state. So
+  // each state keeps a next value of its own.
   auto leaves = [&](NodeId n) {
     return std::ranges::any_of(g.results(n), [&](Value v) {
       return std::ranges::any_of(g.uses(v), [&](Use use) { return use.node == g.return_node(); });

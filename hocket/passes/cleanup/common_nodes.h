@@ -5,10 +5,11 @@
 
 namespace hocket {
 
-/// Common subexpression elimination. Two pure nodes with the same op, operands, attributes and
-/// delay have the same value, so the first replaces the second. Collectives and waits are merged as
-/// well and keep the smaller channel, unless ranks with another graph take part. Nodes with effects
-/// and `after` are not merged.
+/// Common subexpression elimination: saves the computation, and the transfer, of values that are
+/// computed twice. Two pure nodes with the same op, operands, attributes and delay have the same
+/// value, so the first replaces the second. Collectives and waits are merged as well and keep the
+/// smaller channel, unless ranks with another graph take part. Nodes with effects and `after` are
+/// not merged.
 ///
 ///     %a = exp(%x)             %a = exp(%x)
 ///     %b = exp(%x)        ->

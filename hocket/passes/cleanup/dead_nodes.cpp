@@ -23,7 +23,8 @@ class Judge {
   }
 
  private:
-  /// True for the last wait of a collective that must stay. Other waits count as removed.
+  /// True if `wait` is the last reader of a collective that must stay. Otherwise subtracts its
+  /// operands from the remaining uses.
   bool holds_others(const Node& wait) {
     NodeId from = graph_.node(wait.inputs[0]);
     if (graph_.is_input(from) || own_.owns(graph_[from])) return false;
@@ -38,12 +39,12 @@ class Judge {
   const Graph& graph_;
   const DeadNodes& options_;
   OwnGroups own_;
-  std::unordered_map<NodeId, std::size_t> readers_;  // of collectives that must stay
+  std::unordered_map<NodeId, std::size_t> readers_;  // uses left, by collective that must stay
 };
 
-/// Removes forwarded states that no node reads, since they keep the makers of their next values
-/// alive; except where a collective must stay, of which one result has to be waited for or
-/// forwarded. True if any was removed.
+/// Removes forwarded states that no node reads, because they keep the nodes with their next values
+/// alive. Keeps a state whose next value is a result of a collective that must stay. Returns true
+/// if any was removed.
 bool drop_unread_forwarded(Graph& g) {
   std::vector<Value> unread;
   OwnGroups own(g);

@@ -7,14 +7,14 @@
 namespace hocket {
 
 struct DeadNodes {
-  /// Nodes to keep although nobody reads them, beside those with effects.
+  /// Further nodes to keep although no node reads them.
   std::function<bool(const Graph&, NodeId)> keep = nullptr;
 };
 
-/// Dead code elimination: removes nodes whose results are not read. Walks backwards, so that one
-/// sweep also removes what only removed nodes read. Effects and inputs stay. A collective that
-/// ranks with another graph take part in stays, together with one wait: without it those ranks
-/// would wait for ever.
+/// Dead code elimination: removes nodes whose results are not read, which cost time and keep values
+/// alive. One backward walk also removes nodes that only removed nodes read. Effects and inputs
+/// stay. A collective that ranks with another graph take part in stays, together with one wait;
+/// without it those ranks would wait for ever.
 ///
 ///     %a = exp(%x)
 ///     %b = neg(%a)        ->

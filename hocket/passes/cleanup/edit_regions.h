@@ -1,5 +1,5 @@
 #pragma once
-// Passes that clean up inside regions, too.
+// Applies clean-up passes to regions as well.
 
 #include <utility>
 

@@ -18,7 +18,7 @@ bool is_view(const Op* op) {
   return op == &ops::reshape || op == &ops::permute || op == &ops::broadcast;
 }
 
-/// A view of a view of the same kind reads the first one's operand.
+/// If n is a view of a view of the same kind, makes it read the operand of the first view.
 void join_views(Graph& g, NodeId n) {
   const Op* op = g[n].op;
   if (!is_view(op)) return;
@@ -44,7 +44,7 @@ bool does_nothing(const Graph& g, NodeId n) {
   return true;
 }
 
-/// Which values are constants. A small table, which avoids looking up the makers of operands.
+/// Which values are constants: a small table, so that operands need not be looked up in the graph.
 class Constants {
  public:
   explicit Constants(const Graph& g) : known_(g.value_bound()) {}
@@ -94,11 +94,11 @@ Tensor spread(const Tensor& scalar, const Type& type) {
   return out;
 }
 
-/// Adds a node for a value that is the same everywhere, however large.
+/// Adds a node for a tensor of any size whose elements are all equal.
 std::optional<Value> add_uniform(At at, const Tensor& scalar, const Type& type) {
   if (type.elements() <= ops::max_written_elements)
     return ops::add_constant(at, spread(scalar, type));
-  // Seventeen elements are the smallest tensor that becomes a `full`; only its value is used.
+  // A tensor needs 17 elements to become a `full`; only the attributes of that node are used.
   Graph scratch;
   auto sample = ops::add_constant(
       scratch, spread(scalar, {type.dtype, false, {ops::max_written_elements + 1}}));
@@ -120,7 +120,7 @@ std::optional<Value> folded(Graph& g, NodeId n, const Constants& constants) {
   const Type& type = g.type(g.result(n));
   At at(g, n, g.path(n));
 
-  // Equal elements stay equal whatever moves them, and one of them stands for all in arithmetic.
+  // Data movement keeps elements equal, and elementwise arithmetic on one of them gives all.
   std::vector<Tensor> scalars;
   for (Value v : node.inputs) {
     auto scalar = uniform_value(g, v);
@@ -163,8 +163,8 @@ void fold(Graph& g, const NoOptions&) {
     if (g[n].inputs.empty() || g[n].delay != 0) continue;
     join_views(g, n);
     Value old = g.result(n);
-    // A delayed next value is read in place of its state. Replaced, it could become the next value
-    // of another state or an output, where it would mean itself.
+    // A delayed next value stands in for its state in readers that run ahead. If it replaced n, an
+    // output or another state could read it, where it would not stand in for the state.
     if (does_nothing(g, n) && g[g.node(g[n].inputs[0])].delay == 0) {
       g.replace_uses(old, g[n].inputs[0]);
     } else if (auto constant = folded(g, n, constants)) {

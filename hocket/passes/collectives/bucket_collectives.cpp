@@ -22,7 +22,7 @@
 namespace hocket {
 namespace {
 
-/// Op, attributes and dtype of what a bucket may hold, as text.
+/// The key of a bucket as text: op, attributes and dtype of its members.
 std::string kind_of(const Graph& g, NodeId n) {
   const Node& node = g[n];
   std::string key(node.op->name);
@@ -78,7 +78,8 @@ void replace(Graph& g, Value old, Value with) {
   g.swap_names(old, with);
 }
 
-/// One collective for several, where the first of them stands, with the smallest of their channels.
+/// Replaces several collectives by one with all their members, at the place of the first and with
+/// their smallest channel.
 NodeId merge_members(Graph& g, const std::vector<NodeId>& members) {
   NodeId place = members[0], oldest = members[0];
   std::vector<Value> operands;
@@ -112,8 +113,8 @@ NodeId merge_members(Graph& g, const std::vector<NodeId>& members) {
   return bucket;
 }
 
-/// One wait for several of a bucket, where the first of them stands. Those of another delay or
-/// stage stay by themselves.
+/// Merges the waits of a bucket that have the same delay and stage into one, at the place of the
+/// first.
 void merge_waits(Graph& g, NodeId bucket) {
   std::vector<NodeId> waits = readers_of(g, bucket);
   if (waits.empty()) return;

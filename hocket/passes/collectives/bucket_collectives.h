@@ -10,7 +10,7 @@ namespace hocket {
 struct BucketCollectives {
   Bytes first{1 << 20};         ///< closes the first bucket: small, so that it starts early
   Bytes cap{25 << 20};          ///< closes all others
-  std::string by = "kind";      ///< or `path`: members also come from one module
+  std::string by = "kind";      ///< or `path`: all members come from one module, too
   std::string only = "all";     ///< or `gradients`
   std::string divide = "same";  ///< or `after`: divisions in front of a bucket go behind it
 };

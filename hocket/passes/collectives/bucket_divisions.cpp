@@ -18,8 +18,7 @@
 namespace hocket {
 namespace {
 
-/// The one constant that a node divides by, as text: its dtype and its bytes. None when it is no
-/// such division.
+/// The constant that a division divides by, as text (dtype and bytes); none for any other node.
 std::optional<std::string> constant_divisor(const Graph& g, NodeId n) {
   const Node& node = g[n];
   if (node.op != &ops::div || !g.type(node.inputs[1]).shape.empty()) return std::nullopt;
@@ -44,7 +43,7 @@ NodeId add_div_each(Graph& g, NodeId place, const std::vector<Value>& xs, Value 
                 .stage = like.stage});
 }
 
-/// One node for these divisions, where the first of them stands.
+/// Merges these divisions into one node, at the place of the first.
 void merge(Graph& g, std::vector<NodeId> divisions) {
   std::ranges::sort(divisions, [&](NodeId a, NodeId b) { return g.before(a, b); });
   std::vector<Value> xs;
@@ -62,7 +61,7 @@ void merge(Graph& g, std::vector<NodeId> divisions) {
   }
 }
 
-/// Merges what divides by the same constant with the same delay and stage.
+/// Merges divisions that have the same constant, delay and stage.
 void merge_equal(Graph& g, const std::vector<NodeId>& divisions) {
   std::map<std::tuple<std::string, int, int>, std::vector<NodeId>> groups;
   for (NodeId n : divisions)

@@ -1,13 +1,13 @@
 #pragma once
-// Divisions around a bucket.
+// Merges and moves the divisions before and after a bucket.
 
 #include "hocket/ir/graph.h"
 
 namespace hocket {
 
-/// Moves the division by one constant that stands in front of every member of the bucket behind its
-/// waits. Returns true if it could; otherwise a remark says why not. Bits change, since the sum is
-/// rounded at another place. Nodes may be left in front of their operands (restore_order).
+/// If every member of the bucket is divided by one constant before it, moves the division behind
+/// the waits. Returns true if it could; otherwise a remark says why not. Bits change, since the sum
+/// is rounded at another place. Nodes may be left in front of their operands (restore_order).
 bool divide_after(Graph& g, NodeId bucket);
 
 /// Merges divisions of members by equal constants into one node: those whose result only the bucket

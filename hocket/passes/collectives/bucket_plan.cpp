@@ -57,10 +57,10 @@ class BucketPlanner {
   enum class State : std::uint8_t { waiting, offered, computed };
   struct Open {
     PlannedBucket bucket;
-    std::unordered_set<Value> operands;  // with other readers: counted once
+    std::unordered_set<Value> operands;  // operands with several readers, to count their bytes once
     std::int64_t limit = 0;
   };
-  struct Demand {  // a node to be computed, and how many of its dependencies are known to be
+  struct Demand {  // a node to compute; its first `seen` dependencies are known to be computed
     NodeId node;
     std::uint32_t seen = 0;
   };
@@ -114,7 +114,8 @@ class BucketPlanner {
     for (std::uint32_t i : ready) offer(list_[i]);
   }
 
-  /// Computes members of closed buckets, and nodes behind the cursor that have become ready.
+  /// Computes members of closed buckets, and nodes that the walk has passed and that have become
+  /// ready.
   void compute_released() {
     while (!started_.empty() || !released_.empty()) {
       if (!started_.empty()) {
@@ -129,14 +130,14 @@ class BucketPlanner {
     }
   }
 
-  /// Everything that is left depends on open buckets. Closes the one that the next candidate needs,
-  /// all when none needs any. False when there were none.
+  /// Called when all remaining nodes depend on open buckets. Closes the bucket that the next
+  /// candidate depends on, or all buckets if no candidate is left. Returns false if none was open.
   bool close_one() {
     while (true) {
       while (!demand_.empty() && state_[demand_.back().node.index] == State::computed)
         demand_.pop_back();
       if (demand_.size() == 1 && state_[demand_[0].node.index] == State::offered)
-        demand_.clear();  // the candidate needs nothing any more
+        demand_.clear();  // the candidate depends on no open bucket any more
       if (demand_.empty()) {
         while (next_ < list_.size() && state_[list_[next_].node.index] != State::waiting) ++next_;
         if (next_ == list_.size()) return close_all();
@@ -152,7 +153,7 @@ class BucketPlanner {
     }
   }
 
-  /// Computed nodes stay computed, so no dependency is looked at twice.
+  /// The next dependency that is not computed. None is checked again once it is computed.
   NodeId missing(Demand& d) {
     for (; d.seen < order_.size_before(d.node); ++d.seen) {
       NodeId from = order_.before(d.node, d.seen);
@@ -170,9 +171,9 @@ class BucketPlanner {
   const Graph& g_;
   const std::vector<BucketCandidate>& list_;
   BucketLimits limits_;
-  std::vector<std::uint32_t> candidate_;  // by node: where in the list, or none
-  std::vector<std::uint32_t> blocked_;    // by node: edges from what is not computed
-  std::vector<State> state_;              // by node
+  std::vector<std::uint32_t> candidate_;  // by node: its index in the list of candidates, or none
+  std::vector<std::uint32_t> blocked_;  // by node: number of edges from nodes that are not computed
+  std::vector<State> state_;            // by node
   Dependencies order_;
   std::size_t cursor_ = 0;
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> released_;
@@ -181,7 +182,7 @@ class BucketPlanner {
   std::vector<bool> begun_;  // by stream
   std::vector<PlannedBucket> closed_;
   std::vector<Demand> demand_;
-  std::size_t next_ = 0;  // candidates before it have been offered
+  std::size_t next_ = 0;  // index of the first candidate that was not offered yet
   std::size_t computed_ = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which collectives go together.
+// Decides which collectives are merged into one bucket.
 
 #include <cstdint>
 #include <string>
@@ -9,23 +9,23 @@
 
 namespace hocket {
 
-/// A collective that may join others of its key.
+/// A collective that may share a bucket with others of its key.
 struct BucketCandidate {
   NodeId node;
   std::uint32_t key = 0;     ///< members of a bucket have equal keys
-  std::uint32_t stream = 0;  ///< keys of one stream have one small first bucket in common
+  std::uint32_t stream = 0;  ///< keys of one stream share one small first bucket
   std::int64_t bytes = 0;
 };
 
 struct BucketLimits {
   std::int64_t first = 0;  ///< bytes that close the first bucket of a stream
-  std::int64_t cap = 0;    ///< and all others
+  std::int64_t cap = 0;    ///< bytes that close any other bucket
 };
 
 struct PlannedBucket {
-  std::vector<NodeId> members;  ///< as they become ready; often just one
+  std::vector<NodeId> members;  ///< in the order in which they become ready; may be a single one
   std::int64_t bytes = 0;
-  std::string why;  ///< it was closed
+  std::string why;  ///< the reason why it was closed
 };
 
 /// Assigns candidates, given in list order, to buckets, and returns the buckets in the order in

@@ -28,8 +28,8 @@ class Hoist {
   void put_behind(NodeId n, NodeId place);
 
   Graph& g_;
-  std::vector<NodeId> starts_;  // the last collective put right behind a node
-  std::vector<NodeId> tail_;    // the last node put behind a node
+  std::vector<NodeId> starts_;  // by node: the last collective that was moved right behind it
+  std::vector<NodeId> tail_;    // by node: the last node that was moved behind it
 };
 
 /// For each node: is it a cheap node with one operand, read only by a collective or by another such

@@ -25,7 +25,7 @@ NodeId later(const Graph& g, NodeId a, NodeId b) { return !a || (b && g.before(a
 void hoist_collectives(Graph& g, bool keep_group_order) {
   std::vector<bool> feeds = find_feeders(g);
   const Dependencies order(g, Holds::in_flight);
-  std::map<std::string, NodeId, std::less<>> last;  // by group
+  std::map<std::string, NodeId, std::less<>> last;  // last collective, by group
   Hoist hoist(g);
   for (NodeId n : g.nodes()) {
     if (feeds[n.index]) hoist.prepare(n);

@@ -15,11 +15,11 @@ namespace {
 /// A wait, or a cheap node that follows one.
 struct Sinking {
   NodeId node;
-  NodeId start;  ///< of the transfer; an input when it was started in an earlier iteration
+  NodeId start;  ///< the collective; an input if it was started in an earlier iteration
 };
 
-/// In the order in which they are to be moved: last started first, and readers before what they
-/// read.
+/// Nodes in the order in which they are moved: those of the collective started last come first, and
+/// readers come before the nodes that they read.
 std::vector<Sinking> find_sinking(const Graph& g) {
   std::vector<NodeId> start(g.node_bound());
   std::vector<Sinking> list;
@@ -37,7 +37,7 @@ std::vector<Sinking> find_sinking(const Graph& g) {
 }
 
 /// The first node that n must stand before: its first reader, or the collective whose transfer
-/// takes the place of the one that n waits for. None where nobody reads it.
+/// reuses the buffer that n waits for. None if there is no such node.
 NodeId first_behind(const Graph& g, const Dependencies& order, NodeId n) {
   NodeId first = g.first_user(n);
   if (!first) return first;
@@ -56,9 +56,9 @@ void remark(Graph& g, NodeId wait, NodeId reader, bool moved) {
 }  // namespace
 
 void sink_waits(Graph& g, const NoOptions&) {
-  // Nodes moved in front of a reader, with all nodes moved in front of these, form a contiguous run
-  // that ends at the reader. By node: the reader at the end of its run; by reader: the first node
-  // of the run.
+  // Nodes that are moved in front of a reader, directly or through each other, form a contiguous
+  // run that ends at the reader. `ends_at`, by node: the reader at the end of its run. `front`, by
+  // reader: the first node of the run.
   std::vector<NodeId> ends_at(g.node_bound()), front(g.node_bound());
   const Dependencies order(g, Holds::in_flight);
   for (auto [n, start] : find_sinking(g)) {

@@ -1,5 +1,5 @@
 #pragma once
-// Nodes as remarks and messages call them.
+// Names of nodes and values for remarks and messages.
 
 #include <string>
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace hocket {
 
-/// The value's name as messages write it.
+/// The name of a value, as in `%x`.
 std::string shown(const Graph& g, Value v);
-/// The name of a node's first result, or its op where it has none.
+/// The name of a node's first result, or of its op if it has no result.
 std::string shown(const Graph& g, NodeId n);
 
-/// The modules that all paths are in: the longest common beginning in whole words.
+/// The longest common prefix of the paths of all nodes, in whole words.
 std::string common_path(const Graph& g, const std::vector<NodeId>& nodes);
 
 }  // namespace hocket

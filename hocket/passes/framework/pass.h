@@ -28,17 +28,18 @@ struct Bytes {
 
 struct NoOptions {};
 
-/// What the table says about an option.
+/// The description of an option in the pass table.
 struct OptionRow {
   std::string name;
   std::string kind;      ///< `int`, `size`, `bool` or `text`
-  std::string fallback;  ///< as it would be written
+  std::string fallback;  ///< the default as text
   std::string doc;
   std::vector<std::string> values = {};  ///< all that a text may be; empty: anything
-  Bits bits = Bits::same;                ///< of the pass when the option is not at its default
+  Bits bits = Bits::same;                ///< whether another value than the default changes bits
 };
 
-using OptionTexts = std::vector<std::pair<std::string, std::string>>;  ///< key, value as written
+using OptionTexts =
+    std::vector<std::pair<std::string, std::string>>;  ///< pairs of key and value text
 
 struct PassInfo {
   std::string name;
@@ -46,12 +47,12 @@ struct PassInfo {
   std::vector<std::string> needs = {};  ///< passes that must have been applied before
   std::vector<std::string> after = {};  ///< passes that, if applied at all, must come before
   bool once = false;                    ///< at most once per program
-  /// Moves work to other iterations, so that outputs and state of a body may come later than
-  /// before.
+  /// The pass moves work to other iterations, so that outputs and state of the body may lag more
+  /// than before.
   bool retimes = false;
   Bits bits = Bits::same;
-  /// The golden file that shows it in the documents, by its path without extension; NAME/example
-  /// when left out.
+  /// Path, without extension, of the golden file that shows the pass in the documents. Empty:
+  /// NAME/example.
   std::string example = {};
 };
 
@@ -66,8 +67,8 @@ struct Pass : PassInfo {
   Bits bits_with(const OptionTexts& texts) const;
 };
 
-/// A member of an options struct under its name in the text. The struct's initialiser is the
-/// default.
+/// An option: a member of the options struct and its key in the text. The default is the
+/// initialiser of the member.
 template <class Options>
 struct Option {
   std::string name;
@@ -75,7 +76,7 @@ struct Option {
       member;
   std::string doc;
   std::vector<std::string> values = {};  ///< all that a text may be; empty: anything
-  Bits bits = Bits::same;                ///< what any other value than the default does
+  Bits bits = Bits::same;                ///< whether another value than the default changes bits
 };
 
 namespace option_text {
@@ -92,12 +93,12 @@ std::string_view kind(bool);
 std::string_view kind(const std::string&);
 std::string_view kind(Bytes);
 [[noreturn]] void unknown_key(std::string_view key, std::span<const std::string_view> known);
-/// Error when there are values and `text` is none of them.
+/// Error if `values` is not empty and `text` is none of them.
 void require_one_of(std::string_view text, std::span<const std::string> values);
 [[noreturn]] void bad_value(std::string_view key, std::string_view why);
 }  // namespace option_text
 
-/// An options struct from what was written; throws Error for unknown keys and bad values.
+/// Converts texts into an options struct; throws Error for unknown keys and bad values.
 template <class Options>
 Options read_options(const std::vector<Option<Options>>& list, const OptionTexts& texts) {
   Options result{};
@@ -120,7 +121,7 @@ Options read_options(const std::vector<Option<Options>>& list, const OptionTexts
   return result;
 }
 
-/// A row out of a function and the options it takes. This is all that a new pass needs.
+/// Makes a row from a function and its options. A new pass needs nothing else.
 template <class Target, class Options>
 requires std::same_as<Target, Graph> || std::same_as<Target, Program> Pass
 make_pass(PassInfo info, void (*function)(Target&, const Options&),

@@ -43,7 +43,7 @@ void require_order(const Program& program, const PassTable& table, const Pass& p
          listed(missing), listed(applied));
 }
 
-/// Undoes the pass unless it is told to keep the result. Graph passes are undone by the
+/// Undoes the pass on destruction unless keep() was called. Graph passes are undone by the
 /// transactions of the graphs; a program pass may add and drop graphs, so that a copy is kept for
 /// it.
 class Transaction {
@@ -88,7 +88,7 @@ void require_whole(const Program& program, bool all) {
     internal_fail("left a broken loop: {}", v->message);
 }
 
-/// When the rotated bodies of a program hand out what leaves them.
+/// The lags of outputs and state of the rotated bodies of a program.
 class Timings {
  public:
   explicit Timings(const Program& program) {

@@ -28,20 +28,21 @@ struct PassReport {
   std::vector<Remark> remarks;
 };
 
-/// Runs one pass. Checks its order rules against `program.applied` first; when the pass throws or
-/// leaves a broken graph, the program is as it was before and the error names the pass. Broken is
-/// also a body with delays that break the rules of loops ([loop]), or that no longer hands out its
-/// outputs and state in the iterations in which it did (but for a pass that `retimes`). A name in
-/// `applied` stays there: clear the list to optimise the same program again.
+/// Runs one pass. First checks its order rules against `program.applied`. If the pass throws or
+/// leaves an invalid graph, the program is restored, and the error names the pass. A loop body is
+/// also invalid if its delays break the rules of loops ([loop]), or if lags of its outputs or state
+/// have changed (unless the pass `retimes`). Names stay in `applied`; clear the list to optimise
+/// the same program again.
 PassReport run_pass(Program& program, const PassTable& table, const PassCall& call,
                     const RunPasses& options = {});
 
-/// Runs a list; reports of the passes that ran. Checks all names and skips beforehand.
+/// Runs a list and returns the reports of the passes that ran. All names and skips are checked
+/// first.
 std::vector<PassReport> run_passes(Program& program, const PassTable& table,
                                    std::span<const PassCall> calls, const RunPasses& options = {});
 
-/// For RunPasses::after_each: writes `00-before.hkt`, `01-PASS.hkt`, ... into a folder, which is
-/// made when missing.
+/// A function for RunPasses::after_each that writes `00-before.hkt`, `01-PASS.hkt`, ... into a
+/// folder. Creates the folder if needed.
 std::function<void(std::size_t, const std::string&, const std::string&)> dump_into(
     const std::string& folder);
 

@@ -81,8 +81,8 @@ PassTable all_passes() {
                  .doc = "moves each wait down to its first reader, with cheap nodes behind it",
                  .example = "sink-waits/example"},
                 sink_waits));
-  // Once: a second run would be given options that name nodes of the first. `fuse-optimizer` does
-  // not undo it; it may run at any time.
+  // Once, because options of a second run would name nodes that the first has replaced.
+  // `fuse-optimizer` has no such options and may run at any time.
   table.add(make_pass(
       {.name = "split-optimizer",
        .doc = "cuts an optimizer of many tensors by bucket, by parameter or by a set of "
@@ -97,7 +97,7 @@ PassTable all_passes() {
                        .doc = "joins optimizers that have the same hyper-parameters and do not "
                               "depend on each other"},
                       fuse_optimizer));
-  // Once: a second run would refuse what the first refused.
+  // Once, because a second run would only refuse the same optimizers again.
   table.add(make_pass({.name = "shard-optimizer",
                        .doc = "turns all-reduces of gradients into reduce-scatters; each rank "
                               "updates its piece, and new parameters are gathered",
@@ -205,7 +205,7 @@ const Pass& PassTable::known_item(std::string_view name) const {
 
 std::vector<PassCall> PassTable::parse(std::string_view text, std::vector<Remark>* remarks) const {
   std::vector<PassCall> calls;
-  std::vector<bool> of_word;  // by call: it comes from a word, and the user has not named it
+  std::vector<bool> of_word;  // by call: true if it comes from a word and the user has not named it
   auto drop = [&](const std::string& name) {
     if (remarks != nullptr)
       remarks->push_back(
@@ -242,7 +242,7 @@ std::vector<PassCall> PassTable::parse(std::string_view text, std::vector<Remark
       of_word.push_back(false);
       continue;
     }
-    of_word[step] = false;  // naming it once more is an error of the user, found when run
+    of_word[step] = false;  // if the user names it again, running it is an error
     if (call.options.empty())
       drop(call.name);
     else

@@ -16,17 +16,17 @@ struct PassCall {
   friend bool operator==(const PassCall&, const PassCall&) = default;
 };
 
-/// A step of a list of passes that has a name.
+/// A step of a named list of passes.
 struct ListStep {
   std::string passes;  ///< as a user would write it
-  std::string why;     ///< why it runs, and why at this place
+  std::string why;     ///< why it runs at this place
 };
 
 class PassTable {
  public:
   /// Adds a row; Error when the name is taken.
   void add(Pass pass);
-  /// A word for a list of passes, such as `default`. Its steps may be words themselves.
+  /// Adds a word, the name of a list of passes such as `default`. Its steps may be words.
   void add_word(std::string word, std::string doc, std::vector<ListStep> steps);
 
   const Pass& find(

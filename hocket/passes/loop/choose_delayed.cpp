@@ -43,7 +43,8 @@ class Clock {
     return now - before;
   }
 
-  /// In the last simulation: the bucket arrived after its update wanted to start.
+  /// True if, in the last simulation, the transfer of the bucket ended after the original position
+  /// of its update.
   bool late(std::size_t bucket) const { return late_[bucket]; }
 
  private:
@@ -51,7 +52,8 @@ class Clock {
   struct Event {
     std::uint32_t at;
     What what;
-    std::uint32_t need;  // of those that start at the front
+    std::uint32_t
+        need;  // position of the first reader, which orders buckets that start at the front
     std::uint32_t bucket;
   };
 
@@ -82,7 +84,7 @@ class Clock {
 
 std::vector<Delay> choose_delayed(std::span<const BucketPlace> buckets, std::uint32_t length) {
   std::vector<Delay> waits(buckets.size(), Delay::none);
-  std::vector<std::size_t> startable;  // the one needed last first
+  std::vector<std::size_t> startable;  // ordered by `needed`, latest first
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     if (buckets[i].fixed || buckets[i].needed <= length / least_part) continue;
     waits[i] = Delay::wait;
@@ -102,7 +104,8 @@ std::vector<Delay> choose_delayed(std::span<const BucketPlace> buckets, std::uin
   for (std::size_t trial = 1; trial <= trials; ++trial) {
     std::size_t count = startable.size() * trial / trials;
     double time = clock.time(with(count));
-    // Prefer fewer: the simulation is inexact, and what starts later is in memory for longer.
+    // Prefers fewer delayed starts, because the simulation is inexact and a delayed start keeps
+    // gradients in memory for longer.
     if (time < least * 0.999) {
       least = time;
       best = count;

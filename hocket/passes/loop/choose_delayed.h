@@ -7,21 +7,22 @@
 
 namespace hocket {
 
-/// Gradients that are reduced and used together. Positions are those of nodes on a time axis on
-/// which each node is as long as its work.
+/// An update slice, or a collective that cannot move, for the heuristic. Positions are on a time
+/// axis on which the length of a node is its work.
 struct BucketPlace {
-  std::uint32_t start = 0;   ///< of its last collective
+  std::uint32_t start = 0;   ///< position of its last collective
   std::uint32_t update = 0;  ///< the first wait behind it
-  std::uint32_t needed = 0;  ///< what it updates is first read in the next iteration
-  double bytes = 0;          ///< that pass the link of each rank
-  bool startable = false;    ///< it could be started in the next iteration, too
-  bool fixed = false;        ///< a collective that cannot move, but keeps the link busy
+  std::uint32_t needed = 0;  ///< the first reader of the updated state, in the next iteration
+  double bytes = 0;          ///< bytes through the link of each rank
+  bool startable = false;    ///< the collective can also be started in the next iteration
+  bool fixed = false;        ///< a collective that cannot move but occupies the link
 };
 
-/// What is delayed: nothing, the wait with the update, or the collective as well.
+/// What is delayed: nothing, the wait with the update, or also the start of the collective.
 enum class Delay : std::uint8_t { none, wait, start };
 
-/// A delay must save at least 1/32 of an iteration: it keeps memory in use over the boundary.
+/// A delay must gain at least 1/32 of an iteration, because it keeps memory in use across the
+/// iteration boundary.
 inline constexpr std::uint32_t least_part = 32;
 
 /// One decision per bucket. `length` is that of the time axis.

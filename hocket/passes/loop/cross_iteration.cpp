@@ -26,7 +26,7 @@ constexpr std::string_view stays = "stays in its iteration";
 
 // ---- candidates
 
-/// By node: a collective or an effect that depends on it, an effect where there are both.
+/// By node: a collective or effect that depends on it; an effect if there are both.
 std::vector<NodeId> find_later_starts(const Graph& g) {
   std::vector<NodeId> later(g.node_bound());
   for (NodeId n : reversed(g.nodes()))
@@ -40,7 +40,7 @@ std::vector<NodeId> find_later_starts(const Graph& g) {
   return later;
 }
 
-/// Gradient collectives that no other one depends on.
+/// Gradient collectives that no other collective depends on.
 std::vector<NodeId> find_candidates(Graph& g) {
   std::vector<bool> gradients = find_gradient_collectives(g, true);
   std::vector<NodeId> later = find_later_starts(g), found;
@@ -60,8 +60,8 @@ std::vector<NodeId> find_candidates(Graph& g) {
   return found;
 }
 
-/// True when the slice reduces only single numbers, but updates tensors: then these numbers are not
-/// the gradients of those tensors.
+/// True if the slice reduces only scalars but updates tensors, so that the scalars are not the
+/// gradients of these tensors.
 bool brings_numbers(const Graph& g, const UpdateSlice& s) {
   auto is_number = [&](Value v) { return g.type(v).shape.empty(); };
   return !std::ranges::all_of(s.states, is_number) &&
@@ -100,7 +100,8 @@ struct Places {
 BucketPlace place_of(const Graph& g, const UpdateSlice& s, const Places& at) {
   const auto& position = at.position;
   BucketPlace place{.start = position[s.collectives.back().index]};
-  place.needed = position[s.collectives.front().index];  // which reuses the buffer of the transfer
+  place.needed = position[s.collectives.front().index];  // a collective, which reuses the buffer of
+                                                         // its transfer
   place.update = position[s.nodes.back().index];
   for (NodeId n : s.collectives) place.bytes += link_bytes(g, n);
   place.startable = s.collectives.size() == 1 && !g[s.collectives[0]].op->has_effect;
@@ -114,7 +115,7 @@ BucketPlace place_of(const Graph& g, const UpdateSlice& s, const Places& at) {
   return place;
 }
 
-/// A collective that belongs to no slice and stays.
+/// The place of a collective that belongs to no slice and does not move.
 BucketPlace fixed_place(const Graph& g, NodeId collective, const Places& at) {
   std::uint32_t start = at.position[collective.index];
   BucketPlace place{.start = start,
@@ -129,10 +130,11 @@ BucketPlace fixed_place(const Graph& g, NodeId collective, const Places& at) {
   return place;
 }
 
-/// Gives every node its position on a time axis on which nodes are as long as their work; returns
-/// the end. A sixteenth is divided equally among nodes, so that no two have one position.
+/// Gives every node its position on a time axis on which the length of a node is its work, and
+/// returns the end of the axis. At least 1/16 of the axis is divided equally among the nodes, so
+/// that positions are distinct.
 std::uint32_t lay_out(const Graph& g, std::vector<std::uint32_t>& position) {
-  constexpr double bytes_per_flop = 1;  // an assumption: no machine is known here
+  constexpr double bytes_per_flop = 1;  // an assumption, since the machine is not known here
   std::vector<double> work(g.node_bound());
   double total = 0;
   for (NodeId n : g.nodes()) {
@@ -150,14 +152,15 @@ std::uint32_t lay_out(const Graph& g, std::vector<std::uint32_t>& position) {
   return static_cast<std::uint32_t>(at) + 1;
 }
 
-/// The update slices that can be delayed; remarks say why others cannot. Optimizers are cut for it.
+/// Cuts optimizers by slice and returns the update slices that can be delayed. Remarks give the
+/// reason for others.
 std::vector<UpdateSlice> find_movable(Graph& g) {
   std::vector<UpdateSlice> movable;
   std::vector<NodeId> candidates = find_candidates(g);
   if (candidates.empty()) return movable;
   cut_optimizers(g, candidates, SliceFrom::wait);
   for (UpdateSlice& slice : find_slices(g, candidates, SliceFrom::wait)) {
-    if (!slice.updates) continue;  // a loss that is summed over the ranks
+    if (!slice.updates) continue;  // for example a loss that is summed over the ranks
     if (std::optional<Remark> remark = refusal(g, slice))
       g.remark(std::move(*remark));
     else
@@ -181,7 +184,7 @@ std::vector<BucketPlace> find_places(const Graph& g, std::span<const UpdateSlice
   OwnGroups own(g);
   for (const UpdateSlice& slice : slices) {
     places.push_back(place_of(g, slice, at));
-    // Ranks with another graph would have to start it at the same time.
+    // Ranks with another graph would have to delay their start, too.
     places.back().startable &= own.owns(g[slice.collectives[0]]);
   }
   for (NodeId n : g.nodes())
@@ -213,7 +216,7 @@ SlicedGraph choose_delays(Graph& g, const ChooseDelayed& choose) {
   return sliced;
 }
 
-/// A call that several graphs have in common, and the slice that it moves with.
+/// A collective of one graph that other graphs share, and its slice in this graph.
 struct SharedCall {
   SlicedGraph* sliced;
   NodeId node;
@@ -222,7 +225,7 @@ struct SharedCall {
   bool moves() const { return slice && sliced->moves(*slice); }
 };
 
-/// For each match between several graphs.
+/// For each collective shared by several graphs, its call in each of them.
 std::vector<std::vector<SharedCall>> find_shared_calls(const Program& program,
                                                        std::vector<SlicedGraph>& graphs) {
   std::vector<std::unordered_map<NodeId, std::size_t>> slice_of(graphs.size());
@@ -243,8 +246,8 @@ std::vector<std::vector<SharedCall>> find_shared_calls(const Program& program,
   return all;
 }
 
-/// A collective of ranks with different graphs is delayed in all of them or in none. Repeats until
-/// nothing changes; each round but the last takes back a delay, and rarely are there more than two.
+/// Makes sure that a collective shared by several graphs is delayed in all of them or in none.
+/// Removes delays until nothing changes, which rarely takes more than two rounds.
 void agree(const Program& program, std::vector<SlicedGraph>& graphs) {
   if (graphs.size() < 2) return;
   std::vector<std::vector<SharedCall>> shared = find_shared_calls(program, graphs);
@@ -280,7 +283,7 @@ void cross_iteration(Program& program, const CrossIteration& options, const Choo
 
 void cross_iteration(Program& program, const CrossIteration& options) {
   auto all = [](std::span<const BucketPlace> buckets, std::uint32_t) {
-    return std::vector<Delay>(buckets.size(), Delay::wait);  // ignored for fixed ones
+    return std::vector<Delay>(buckets.size(), Delay::wait);  // ignored for fixed buckets
   };
   cross_iteration(program, options, options.delay == "all" ? ChooseDelayed(all) : choose_delayed);
 }

@@ -32,10 +32,10 @@ using ChooseDelayed =
 /// Results do not change: `rotate` makes every reader read the same value as before.
 ///
 /// An update slice (update_slices.h) is delayed as a whole or not at all; a remark says why one is
-/// not: an output reads it, its gradients meet others in a single number (a norm to clip by, a flag
-/// that skips updates), or ranks with another graph do not delay it. Where one collective depends
-/// on another, only the last can be delayed. Optimizers are cut so that each slice has its own.
-/// `choose` decides among the slices that can be delayed.
+/// not: an output reads it, its gradients are combined with others in a scalar (a norm to clip by,
+/// a flag that skips updates), or ranks with another graph do not delay it. Where one collective
+/// depends on another, only the last can be delayed. Optimizers are cut so that each slice has its
+/// own. `choose` decides among the slices that can be delayed.
 ///
 /// With `move` the collective itself is delayed too, with everything that depends on it. Error when
 /// there is no such collective, no update needs it, an output reads its result, the destination

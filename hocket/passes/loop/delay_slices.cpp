@@ -16,8 +16,8 @@
 namespace hocket {
 namespace {
 
-/// Moves every slice from the front of the body, where rotate has put them all, in front of its own
-/// first reader.
+/// Moves every slice from the front of the body, where rotate placed all of them, in front of its
+/// own first reader.
 class Placing {
  public:
   Placing(Graph& g, const SlicedGraph& sliced)
@@ -82,7 +82,7 @@ NodeId front(const Graph& g, std::span<const NodeId> moved) {
   for (NodeId n : moved) moves[n.index] = true;
   for (NodeId n : g.nodes())
     if (!moves[n.index] && !lags.timeless(n)) return n;
-  return {};  // all are delayed: rotate finds a place
+  return {};  // all nodes are delayed: rotate chooses a place
 }
 
 }  // namespace
@@ -90,7 +90,8 @@ NodeId front(const Graph& g, std::span<const NodeId> moved) {
 void delay_slices(const SlicedGraph& sliced) {
   Graph& g = *sliced.graph;
   std::vector<NodeId> nodes;
-  std::vector<std::pair<std::uint32_t, NodeId>> starts;  // with the position where they are needed
+  std::vector<std::pair<std::uint32_t, NodeId>>
+      starts;  // delayed starts with the position of their first reader
   for (std::size_t i = 0; i < sliced.slices.size(); ++i) {
     const UpdateSlice& slice = sliced.slices[i];
     if (!sliced.moves(i)) continue;
@@ -104,7 +105,8 @@ void delay_slices(const SlicedGraph& sliced) {
   NodeId place = front(g, nodes);
   rotate(g, nodes, 1, {.before = place});
   Placing(g, sliced).run(sliced);
-  // Updates may stand at the front by now. They wait for these collectives.
+  // Collectives go before updates that are already at the front, since updates wait for
+  // collectives.
   std::ranges::stable_sort(starts, {}, &std::pair<std::uint32_t, NodeId>::first);
   if (starts.empty()) return;
   nodes.clear();

@@ -20,7 +20,7 @@
 namespace hocket {
 namespace {
 
-/// The node that `%name` is a result of; none where this graph has no such node.
+/// The node with the result `%name`; none if this graph has no such node.
 NodeId find_node(const Graph& g, std::string_view name) {
   Value v = name.starts_with('%') ? g.find(name.substr(1)) : Value{};
   return v && !g.is_input(g.node(v)) ? g.node(v) : NodeId{};
@@ -76,7 +76,8 @@ void move_in(Graph& g, std::span<const NodeId> collectives, std::string_view bef
            shown(g, slice.returned), shown(g, slice.collectives[0]));
     nodes.insert(nodes.end(), slice.nodes.begin(), slice.nodes.end());
   }
-  NodeId place = before == "none" ? NodeId{} : find_node(g, before);  // or a cut part
+  NodeId place =
+      before == "none" ? NodeId{} : find_node(g, before);  // may be a part of a cut optimizer
   if (before != "none" && !place)
     g.remark({.where = shown(g, collectives[0]),
               .what = "goes where the dataflow says",
@@ -99,9 +100,9 @@ void move_to_front(Graph& g) {
             .why = "ranks with different graphs start it in one order only there"});
 }
 
-/// Makes sure that all ranks start collectives in a common order if they did before. If they do not
-/// now, what moves goes to the front in all graphs. That is as safe as it was before: what moves
-/// and what stays keep their orders, and all ranks start what moves before what stays.
+/// Makes sure that all ranks still start collectives in a common order if they did before. If they
+/// do not, the moved nodes go to the front in all graphs. This is safe: the moved and the other
+/// collectives keep their relative orders, and all ranks start the moved ones first.
 void keep_order(Program& program, bool was_in_order, bool may_place,
                 const std::vector<std::vector<NodeId>>& collectives) {
   auto found = find_order_conflict(CollectiveMatching(program));

@@ -15,8 +15,8 @@ namespace {
 /// Collectives are numbered from 1; 0 is none.
 using Origin = std::uint32_t;
 
-/// By value: a collective that it depends on. Collectives that meet in a value are joined into one
-/// set.
+/// By value: a collective that it depends on. Collectives on which one value depends are joined
+/// into one set.
 class SliceOrigins {
  public:
   SliceOrigins(const Graph& g, std::span<const NodeId> collectives, SliceFrom from)
@@ -34,7 +34,7 @@ class SliceOrigins {
   Origin of(NodeId n) const { return g_[n].result_count > 0 ? (*this)[g_.result(n)] : 0; }
   /// The set that a collective was joined to.
   Origin set_of(Origin collective) const { return joined_.find(collective); }
-  /// A single number in which this collective meets others; none when there is none.
+  /// A scalar that depends on this and on other collectives; none if there is none.
   Value number(Origin collective) const { return numbers_[collective]; }
 
  private:
@@ -50,14 +50,15 @@ class SliceOrigins {
       give(node, 0, 1, node.inputs);
   }
 
-  /// A collective that depends on others is joined with them.
+  /// Joins a collective with the collectives that it depends on.
   void begin(const Node& node, Origin seed) {
     for (Value v : node.inputs)
       if (origin_[v.index] != 0) joined_.join(seed, origin_[v.index]);
     for (std::uint32_t i = 0; i < node.result_count; ++i) origin_[node.first_result + i] = seed;
   }
 
-  /// Updates of different parameters are independent; operands that are no lists enter all of them.
+  /// Updates of different parameters are independent; operands that are not in lists affect all of
+  /// them.
   void follow_optimizer(const Node& node) {
     auto count = static_cast<std::uint32_t>(parameter_count(node));
     std::vector<Value> read;
@@ -74,7 +75,7 @@ class SliceOrigins {
     }
   }
 
-  /// Gives results `first`, `first + step`... the origin of the values that they are computed from.
+  /// Gives the results `first`, `first + step`, ... the joined origin of `values`.
   template <class Values>
   void give(const Node& node, std::uint32_t first, std::uint32_t step, const Values& read) {
     Origin origin = 0;
@@ -100,12 +101,13 @@ class SliceOrigins {
   const Graph& g_;
   std::vector<Origin> seed_;    // by node: the number of a collective
   std::vector<Origin> origin_;  // by value: one that it depends on
-  std::vector<bool> mixed_;     // by value: on several
+  std::vector<bool> mixed_;     // by value: depends on several collectives
   DisjointSets joined_;         // of origins
   std::vector<Value> numbers_;  // by origin
 };
 
-/// By node its slice: nodes that depend on the collectives, then nodes that only these read.
+/// By node: its slice. First the nodes that depend on the collectives, then nodes that only these
+/// read.
 class Members {
  public:
   Members(const Graph& g, const SliceOrigins& origins)
@@ -124,7 +126,7 @@ class Members {
   Origin operator[](NodeId n) const { return member_[n.index]; }
 
  private:
-  /// A node all of whose readers belong to one slice serves it, unless it does not fit.
+  /// Adds a node to a slice if all its readers belong to this slice and it fits.
   void join_readers(NodeId n) {
     const Op& op = *g_[n].op;
     if (member_[n.index] != 0 || op.is_collective || op.is_wait || op.has_effect ||
@@ -182,7 +184,7 @@ class Members {
   Lags lags_;
   ReplacedStates replaced_;
   std::vector<Origin> member_;  // by node
-  std::vector<bool> serves_;    // by node: depends on no collective itself
+  std::vector<bool> serves_;    // by node: member of a slice that depends on no collective
   std::vector<bool> returned_;  // by value
 };
 
@@ -192,7 +194,7 @@ std::vector<UpdateSlice> find_slices(const Graph& g, std::span<const NodeId> col
                                      SliceFrom from) {
   const SliceOrigins origins(g, collectives, from);
   const Members members(g, origins);
-  std::vector<UpdateSlice> slices(collectives.size() + 1);  // by set; those of none are dropped
+  std::vector<UpdateSlice> slices(collectives.size() + 1);  // by set; empty ones are dropped
   for (Origin i = 1; i <= collectives.size(); ++i) {
     UpdateSlice& slice = slices[origins.set_of(i)];
     slice.collectives.push_back(collectives[i - 1]);

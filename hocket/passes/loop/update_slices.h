@@ -1,5 +1,5 @@
 #pragma once
-// Update slices: what has to be delayed together with the gradients of a collective.
+// Update slices: the nodes that must be delayed together with the gradients of a collective.
 
 #include <cstdint>
 #include <span>
@@ -16,7 +16,7 @@ enum class SliceFrom : std::uint8_t { wait, start };
 /// The part of the graph that a delayed collective takes along. It is the forward slice of the
 /// collective (everything that depends on it), together with nodes that only this slice reads and
 /// that read nothing of the iteration but the slice's state: the decay of a momentum, the step
-/// count of an optimizer. Collectives whose gradients meet have one slice.
+/// count of an optimizer. Collectives whose gradients are combined share one slice.
 ///
 ///     %h = all_reduce(%g)
 ///     %r = wait(%h)               --+
@@ -27,10 +27,10 @@ enum class SliceFrom : std::uint8_t { wait, start };
 struct UpdateSlice {
   std::vector<NodeId> collectives;  ///< in list order, like the nodes
   std::vector<NodeId> nodes;
-  std::vector<Value> states;  ///< whose next values it makes
-  bool updates = false;       ///< a parameter or optimizer state is among them
-  Value number;               ///< a single number in which several collectives meet: a norm, a flag
-  Value returned;             ///< what an output reads
+  std::vector<Value> states;  ///< the states whose next values it computes
+  bool updates = false;       ///< true if a parameter or optimizer state is among them
+  Value number;               ///< a scalar that depends on several collectives: a norm, a flag
+  Value returned;             ///< a value of the slice that an output reads
   std::string output;         ///< that output, for messages
 };
 

@@ -18,7 +18,8 @@
 namespace hocket {
 namespace {
 
-/// Equal for equal numbers: the bytes of a constant, else the value's index.
+/// A text that is equal for equal scalars: the bytes of a constant, otherwise the index of the
+/// value.
 std::string number_text(const Graph& g, Value v) {
   std::optional<Tensor> value = ops::constant_value(g, v);
   if (!value) return fmt::format("%{}", v.index);
@@ -27,8 +28,8 @@ std::string number_text(const Graph& g, Value v) {
   return text;
 }
 
-/// What joined optimizers must have in common beside attributes: operands that are no lists, and
-/// which lists they have.
+/// What joined optimizers must have in common besides attributes: operands outside of lists, and
+/// which lists are empty.
 std::string hyper_parameters(const Graph& g, const Node& node) {
   std::string key = fmt::format("{} delay {} stage {}", node.op->name, node.delay, node.stage);
   for (std::size_t s = 0; s < node.op->operands.size(); ++s) {
@@ -46,15 +47,17 @@ std::string attributes(const Node& node) {
   return key;
 }
 
-/// Optimizer nodes to be joined, in list order.
+/// Optimizer nodes to join, in list order.
 using Group = std::vector<NodeId>;
 
-/// Groups of optimizers that can be joined, some of one node; remarks say why others cannot.
+/// Groups of optimizers that can be joined, including groups of one node. Remarks say why others
+/// cannot.
 std::vector<Group> find_groups(Graph& g, const Dependencies& order) {
-  std::vector<std::uint32_t> depth(g.node_bound());  // optimizers on the longest path to a node
+  std::vector<std::uint32_t> depth(
+      g.node_bound());  // number of optimizers on the longest path to a node
   std::vector<Group> groups;
   std::unordered_map<std::string, std::size_t> index;
-  std::unordered_map<std::string, NodeId> alike, same_op;  // the first, at any depth
+  std::unordered_map<std::string, NodeId> alike, same_op;  // the first such node, at any depth
   for (NodeId n : order.nodes()) {
     const Node& node = g[n];
     order.for_each_before(n, [&](NodeId before) {
@@ -83,8 +86,8 @@ std::vector<Group> find_groups(Graph& g, const Dependencies& order) {
   return groups;
 }
 
-/// Walks the list once. A unit is a node, or a group of nodes to be joined. A unit that depends on
-/// a later one is held back and placed right behind it.
+/// Joins the groups in one walk along the list. A unit is a node or a group of nodes to join. A
+/// unit that depends on a later unit is held back and placed right behind it.
 class Joiner {
  public:
   Joiner(Graph& g, const Dependencies& order, std::vector<Group> groups)
@@ -126,7 +129,7 @@ class Joiner {
     waiting_[other].push_back(unit);
   }
 
-  /// `place` is the unit itself when it may stay where it is.
+  /// Places a unit before `place`; it stays where it is if `place` is the unit itself.
   void finish(NodeId unit, NodeId place) {
     done_[unit.index] = true;
     if (auto group = group_of_.find(unit); group != group_of_.end())
@@ -156,9 +159,10 @@ class Joiner {
   Graph& graph_;
   const Dependencies& order_;
   std::vector<Group> groups_;
-  std::vector<NodeId> unit_;            // by node: itself, or the last of its group
-  std::vector<std::uint32_t> missing_;  // by unit: members not seen, and units that must come first
-  std::vector<bool> done_;              // by unit
+  std::vector<NodeId> unit_;  // by node: itself, or the last of its group
+  std::vector<std::uint32_t>
+      missing_;             // by unit: members not visited yet, plus units that must come first
+  std::vector<bool> done_;  // by unit
   std::unordered_map<NodeId, const Group*> group_of_;  // by unit
   std::unordered_map<NodeId, std::vector<NodeId>> waiting_;
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>

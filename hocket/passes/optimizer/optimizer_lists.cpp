@@ -9,7 +9,7 @@
 namespace hocket {
 namespace {
 
-/// The module path of all parts; none where they differ.
+/// The common module path of all parts; empty if they differ.
 std::string_view common_path(const Graph& g, std::span<const OptimizerPart> parts) {
   std::string_view path = g.path(parts[0].node);
   bool same =

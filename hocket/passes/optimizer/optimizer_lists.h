@@ -1,5 +1,5 @@
 #pragma once
-// The lists of an optimizer node, to be cut and joined.
+// Cuts and joins optimizer nodes along their lists.
 
 #include <cstdint>
 #include <span>
@@ -10,10 +10,10 @@
 
 namespace hocket {
 
-/// Places in the lists of an optimizer node.
+/// Positions in the lists of an optimizer node.
 using Positions = std::vector<std::uint32_t>;
 
-/// Some of the parameters of an optimizer node, with all that belongs to them.
+/// Some parameters of an optimizer node, with their gradients and state.
 struct OptimizerPart {
   NodeId node;
   Positions positions;
@@ -22,14 +22,14 @@ struct OptimizerPart {
 /// How many parameters an optimizer node updates.
 std::size_t parameter_count(const Node& optimizer);
 
-/// One optimizer node for all these parts, in their order, put before `place`. What they do not
-/// have in lists (lr, scale, skip, attributes) is taken from the first and must be the same for
-/// all. Readers of the parts' results read those of the new node, under the same names; the old
-/// nodes stay. O(operands of the new node and uses).
+/// Adds one optimizer node for all parts, in their order, before `place`. Operands outside of lists
+/// (lr, scale, skip) and attributes are those of the first part and must be the same for all.
+/// Readers are redirected to the results of the new node, which take over the names; the old nodes
+/// stay. O(operands of the new node and uses).
 NodeId assemble(Graph& g, std::span<const OptimizerPart> parts, NodeId place);
 
-/// One node for each part, where the whole stood, with a remark that says why. O(operands and
-/// uses).
+/// Replaces an optimizer by one node for each part, with a remark that gives the reason. O(operands
+/// and uses).
 void cut_optimizer(Graph& g, NodeId whole, std::span<const Positions> parts, std::string why);
 
 }  // namespace hocket

@@ -22,7 +22,8 @@ void ShardGathers::add(Value old, Value piece, NodeId n) {
   if (--outstanding_[origin] == 0) start(gather, n);
 }
 
-/// False for nodes that work on pieces, and for those that are only ordered behind the value.
+/// True if the reader needs the whole value; false if it works on pieces or only has an order
+/// constraint.
 bool ShardGathers::wants_whole(Use use) const {
   if (use.node == g_.return_node()) return true;
   if (g_[use.node].op->is_ordering && use.operand > 0) return false;
@@ -72,7 +73,7 @@ void ShardGathers::land(Gather& gather, NodeId place) {
   gather.landed = true;
 }
 
-/// The whole value: without padding, in its shape.
+/// The gathered value without padding, in its original shape.
 Value ShardGathers::whole(Value flat, const Type& type, const Gather& gather, NodeId place) {
   auto add = [&](const Op& op, Attributes attributes) {
     Value operands[] = {flat};

@@ -1,5 +1,5 @@
 #pragma once
-// New parameters made whole again, bucket by bucket.
+// Gathers the pieces of new parameters, bucket by bucket.
 
 #include <cstdint>
 #include <unordered_map>
@@ -9,26 +9,26 @@
 
 namespace hocket {
 
-/// Collects the new pieces of parameters in the order in which they are made. Pieces whose
-/// gradients came in one bucket are gathered by one all-gather. It starts when the last of them is
-/// made, or earlier when one of them is read. Waits stand in front of the first reader, else at the
-/// end.
+/// Collects the new pieces of parameters in the order in which they are computed. One all-gather
+/// gathers the pieces whose gradients were in one bucket. It starts after the last of them is
+/// computed, or earlier if one of them is read. Its wait goes in front of the first reader, or to
+/// the end of the graph.
 class ShardGathers {
  public:
   ShardGathers(Graph& g, const ShardPlan& plan);
 
-  /// `old` is wanted whole, and `piece` is this rank's part of it, made in front of node `n`.
+  /// `old` is needed whole; `piece` is this rank's part of it, computed before node `n`.
   void add(Value old, Value piece, NodeId n);
-  /// Lets operands of `n` arrive in front of it, but for those that it reads as pieces.
+  /// Waits, in front of `n`, for the gathered values that n reads whole.
   void land_for(NodeId n);
-  /// Lets all others arrive before the end.
+  /// Waits for all other gathered values at the end of the graph.
   void finish();
 
  private:
   struct Gather {
     std::vector<Value> old, pieces;
-    NodeId like;     // path and stage
-    NodeId started;  // none as long as it is open
+    NodeId like;     // gives the path and stage
+    NodeId started;  // the all-gather; none until it is started
     bool landed = false;
   };
   bool wants_whole(Use use) const;
@@ -39,9 +39,10 @@ class ShardGathers {
   Graph& g_;
   const ShardPlan& plan_;
   std::vector<Gather> gathers_;
-  std::unordered_map<NodeId, std::size_t> open_;           // by origin
-  std::unordered_map<NodeId, std::uint32_t> outstanding_;  // by origin: values not yet made
-  std::vector<std::uint32_t> gather_of_;                   // by value, from 1; 0 is none
+  std::unordered_map<NodeId, std::size_t> open_;  // by origin
+  std::unordered_map<NodeId, std::uint32_t>
+      outstanding_;                       // by origin: number of values not computed yet
+  std::vector<std::uint32_t> gather_of_;  // by value, from 1; 0 is none
 };
 
 }  // namespace hocket

@@ -17,8 +17,8 @@
 namespace hocket {
 namespace {
 
-/// Rewrites a graph by a ShardPlan, in one walk: every node that makes pieces gets a counterpart in
-/// front of it, and is erased at the end.
+/// Rewrites a graph according to a ShardPlan in one walk: every node whose results become pieces
+/// gets a counterpart in front of it, and is erased at the end.
 class Sharder {
  public:
   Sharder(Graph& g, const ShardPlan& plan)
@@ -43,7 +43,8 @@ class Sharder {
     }
     gathers_.finish();
     for (auto [state, next] : nexts_) {
-      // The node may have been replaced by one for the operands that stay whole.
+      // The node with the next value may have been replaced by one for the operands that stay
+      // whole.
       if (!sharded(next)) next = g_.next(state);
       g_.set_next(state, piece(next, g_.return_node(), g_.node(state)));
     }
@@ -90,7 +91,7 @@ class Sharder {
                                   .stage = g_[like].stage});
   }
 
-  /// This rank's piece of a value; cut out of the whole where no node makes the piece.
+  /// This rank's piece of a value; adds a `shard` of the whole value if no node computes the piece.
   Value piece(Value v, NodeId place, NodeId like) {
     if (sharded(v)) return piece_[v.index];
     Value& cut = cut_[v];
@@ -103,7 +104,8 @@ class Sharder {
     return cut;
   }
 
-  /// The piece takes over the name, unless the gathered value needs it.
+  /// Registers `piece` for `old`. The piece takes over the name, unless the gathered value needs
+  /// it.
   void becomes(Value old, Value piece) {
     piece_[old.index] = piece;
     if (!plan_.gathered[old.index]) g_.swap_names(old, piece);
@@ -136,7 +138,7 @@ class Sharder {
     return zero;
   }
 
-  /// Flattened and padded to the length of all pieces together.
+  /// The value, flattened and padded to the total length of all pieces.
   Value padded(Value v, NodeId place) {
     Type type = g_.type(v);
     std::int64_t count = type.elements(), missing = (ranks_ - count % ranks_) % ranks_;
@@ -149,8 +151,7 @@ class Sharder {
                          Attributes(ops::pad, {{"low", Ints{0}}, {"high", Ints{missing}}})));
   }
 
-  /// A reduce-scatter of the members that become pieces; the others stay in an all-reduce of their
-  /// own.
+  /// Adds a reduce-scatter of the members that become pieces. The others keep an all-reduce.
   void scatter(NodeId n) {
     std::vector<Value> scattered, pending, rest, whole;
     for (std::uint32_t i = 0; i < g_[n].result_count; ++i) {
@@ -175,7 +176,7 @@ class Sharder {
     if (!rest.empty()) keep(whole, add(n, n, ops::all_reduce, rest, g_[n].attributes));
   }
 
-  /// A node for the operands that stay whole takes over their readers.
+  /// Redirects the readers of values that stay whole to the node that replaces `made`.
   void keep(const std::vector<Value>& whole, NodeId made) {
     for (std::uint32_t i = 0; i < whole.size(); ++i) {
       g_.replace_uses(whole[i], g_.result(made, i));
@@ -205,7 +206,7 @@ class Sharder {
   void replace_one(NodeId n) {
     const Node& node = g_[n];
     Value v = g_.result(n);
-    if (node.op == &ops::reshape) {  // pieces are flat whatever the shape
+    if (node.op == &ops::reshape) {  // pieces are flat, so a reshape does nothing to them
       piece_[v.index] = piece(node.inputs[0], n, n);
       return;
     }
@@ -215,7 +216,7 @@ class Sharder {
     becomes(v, g_.result(add(n, n, *node.op, operands, node.attributes)));
   }
 
-  /// One node for the rows on pieces, one for those that stay.
+  /// Replaces a node with lists by one for the rows that become pieces and one for the others.
   void replace_lists(NodeId n) {
     std::uint32_t length = list_length(g_[n]);
     std::vector<std::uint32_t> rows, rest, sizes;
@@ -242,7 +243,7 @@ class Sharder {
 
   // ---- order
 
-  /// Nodes that are ordered behind a value are ordered behind its piece.
+  /// Order constraints on a value become order constraints on its piece.
   void use_pieces(std::vector<Value>& operands) {
     for (std::size_t i = 1; i < operands.size(); ++i)
       if (sharded(operands[i])) operands[i] = piece_[operands[i].index];
@@ -256,9 +257,9 @@ class Sharder {
   const ShardPlan& plan_;
   std::int64_t ranks_;
   std::vector<Value> piece_;              // by value
-  std::unordered_map<Value, Value> cut_;  // pieces cut out of what is whole
+  std::unordered_map<Value, Value> cut_;  // pieces cut out of whole values
   std::map<DType, Value> zeros_;
-  std::vector<std::pair<Value, Value>> nexts_;  // old next values of states
+  std::vector<std::pair<Value, Value>> nexts_;  // pairs of a state and its old next value
   std::vector<NodeId> old_;
   ShardGathers gathers_;
 };

@@ -4,9 +4,10 @@
 
 namespace hocket {
 
-/// Divides optimizer work and state among the ranks of a data-parallel group. Before, every rank
-/// updates every parameter and keeps all state of the optimizer. After, each rank updates its piece
-/// of every parameter, and the pieces are gathered:
+/// Divides optimizer work and state among the ranks of a data-parallel group, which saves time and
+/// memory. Before, every rank updates every parameter and keeps all optimizer state. After, each
+/// rank updates its piece of every parameter and keeps the state of that piece, and the pieces are
+/// gathered:
 ///
 ///     %h = all_reduce(%g)                %h  = reduce_scatter(%g)       sum of this rank's piece
 ///     %r = wait(%h)                      %r  = wait(%h)
@@ -16,7 +17,7 @@ namespace hocket {
 ///
 /// As many bytes are sent as by the all-reduce. Pieces are flat and padded with zeros to equal
 /// lengths. Parameters stay whole between iterations; optimizer state becomes `shard(...)` inputs;
-/// single numbers such as step counts stay.
+/// scalars such as step counts stay.
 ///
 /// No bit changes: a sum runs over the ranks in the same order for every element, and all nodes on
 /// the way to the new value work by element (plan_shards says which nodes do, and what else is

@@ -17,7 +17,7 @@
 namespace hocket {
 namespace {
 
-/// Equivalence classes of values: all of a class become pieces, or none.
+/// Equivalence classes of values: either all values of a class become pieces, or none.
 class Classes {
  public:
   explicit Classes(std::size_t count) : sets_(count), updates_(count) {}
@@ -25,7 +25,8 @@ class Classes {
   void join(Value a, Value b) {
     std::uint32_t x = find(a), y = find(b);
     if (x == y) return;
-    if (y < x) std::swap(x, y);  // the earlier value is the representative, and its reason is kept
+    if (y < x)
+      std::swap(x, y);  // the earlier value becomes the representative, whose reason is kept
     sets_.join(x, y);
     updates_[x] = updates_[x] || updates_[y];
     if (auto it = reasons_.find(y); it != reasons_.end()) {
@@ -130,7 +131,7 @@ class ShardPlanner {
     if (g_.type(v).shape.empty()) return refuse(v, shown(g_, v) + " is a single number");
     if (g_.is_input(g_.node(v))) check_state(v);
     follow_carries(v);
-    // New parameters are gathered, so that readers get them whole.
+    // New parameters are gathered, so their readers do not matter.
     if (parameter_[v.index]) return;
     if (output_[v.index]) return refuse(v, shown(g_, v) + " is an output");
     for (Use use : g_.uses(v))
@@ -140,7 +141,7 @@ class ShardPlanner {
   void follow_use(Value v, Use use) {
     const Node& node = g_[use.node];
     if (node.op->is_wait) return enter(g_.result(use.node, use.operand), v);
-    if (node.op->is_ordering && use.operand > 0) return;  // ordered behind it, without reading it
+    if (node.op->is_ordering && use.operand > 0) return;  // an order constraint, not a read
     auto row = row_of(g_, use);
     if (!row)
       return refuse(
@@ -150,12 +151,13 @@ class ShardPlanner {
     bool known = reached_[first.index];
     for (std::uint32_t i : r.results) enter(g_.result(use.node, i), v);
     if (known) return;
-    // Numbers first, for the better reason: where one differs, so does the tensor that it updates.
+    // Checks scalars first, since they give the better reason: if one differs, so do the tensors
+    // computed with it.
     for (std::uint32_t i : r.numbers) require_uniform(node.inputs[i], v);
     for (std::uint32_t i : r.tensors) meet(node.inputs[i], v);
   }
 
-  /// A tensor that a node on pieces reads.
+  /// Handles another tensor operand of a node that may become one on pieces.
   void meet(Value v, Value reader) {
     bool state = g_.is_input(g_.node(v)) && g_.input(v).kind == StateKind::optimizer;
     if (reached_[v.index] || (state && g_.input(v).state))
@@ -175,7 +177,7 @@ class ShardPlanner {
     require_uniform(v, v);
   }
 
-  /// State that this value replaces.
+  /// Follows a next value to the states that it replaces.
   void follow_carries(Value v) {
     for (Value s = replaced_.first(v); s; s = replaced_.another(s)) {
       const Input& in = g_.input(s);
@@ -203,8 +205,8 @@ class ShardPlanner {
       if (plan_.sharded[in.value.index]) plan_.states.push_back(in.value);
   }
 
-  /// Elementwise nodes that only nodes on pieces read are computed on pieces, too. Walks backwards,
-  /// so that readers are decided first.
+  /// Elementwise nodes that are read only by nodes on pieces are computed on pieces, too. Walks
+  /// backwards, so that readers are decided first.
   void pull() {
     for (NodeId n : reversed(std::as_const(g_).nodes())) {
       if (g_[n].op->body == nullptr || g_[n].delay != 0) continue;
@@ -240,7 +242,8 @@ class ShardPlanner {
     }
   }
 
-  /// By sharded value the bucket of its gradient: gathers use the same buckets.
+  /// Finds, for each sharded value, the bucket of its gradient, because gathers use the same
+  /// buckets.
   void trace_back() {
     plan_.origin.resize(g_.value_bound());
     for (NodeId n : std::as_const(g_).nodes())
@@ -262,8 +265,8 @@ class ShardPlanner {
       }
   }
 
-  /// The state that must be equal on all ranks at the start, since the piece of one rank is used by
-  /// all.
+  /// Finds the state that must be equal on all ranks at the start, since each rank's piece is used
+  /// by all ranks.
   void find_starts() {
     std::vector<Value> with;
     for (NodeId n : std::as_const(g_).nodes()) {

@@ -1,5 +1,5 @@
 #pragma once
-// What an optimizer can do on pieces of tensors.
+// Decides which values of an optimizer step can be sharded.
 
 #include <string>
 #include <vector>
@@ -11,12 +11,13 @@ namespace hocket {
 /// The values that become pieces, over one group.
 struct ShardPlan {
   std::string group;
-  std::vector<bool> sharded;    ///< by value; of collectives the pending results
-  std::vector<bool> gathered;   ///< by value: the new parameters among them, wanted whole as well
+  std::vector<bool> sharded;    ///< by value; includes the pending results of collectives
+  std::vector<bool> gathered;   ///< by value: the sharded new parameters, which are gathered
   std::vector<Value> states;    ///< inputs that become pieces
   std::vector<NodeId> reduces;  ///< all-reduces with members that become pieces, in list order
-  std::vector<NodeId> origin;   ///< by sharded value: the all-reduce it comes from, the last one
-  std::vector<Value> equal;     ///< other state that pieces come from, which must start equal
+  std::vector<NodeId>
+      origin;  ///< by sharded value: the all-reduce of its gradient; of several, the last
+  std::vector<Value> equal;  ///< other state that pieces are computed from, which must start equal
 };
 
 /// Follows the results of the group's all-reduces, element by element, to the next values of

@@ -8,7 +8,7 @@ namespace hocket {
 
 struct SplitOptimizer {
   std::string by = "bucket";       ///< or `parameter`
-  std::string gradients = "none";  ///< `%a+%b`: cut these off, whatever `by` says
+  std::string gradients = "none";  ///< `%a+%b`: cuts these off; `by` is then ignored
 };
 
 /// Cuts an optimizer by bucket. One node for all parameters has to wait for the last gradient; cut
