@@ -25,8 +25,7 @@ struct MeasureOptions {
   /// Seconds, over all variants, to spend on waiting for a quiet machine and on additional samples.
   double patience = 20;
   double sentinel_seconds = 0.1;  ///< use 0.01 for many or short samples
-  double tolerance =
-      0.15;  ///< how far rates may be below the best; also the share of time without a core
+  double tolerance = 0.15;        ///< largest loss of rate, and share of time without a core
   /// The sample runs in this thread alone. The thread is bound to the better core, and only that
   /// core counts.
   bool one_core = true;

@@ -23,7 +23,7 @@ enum class CollectiveKind : std::uint8_t {
 
 enum class Reduce : std::uint8_t { sum, avg, min, max, product };
 
-/// How many elements a result has for an operand of `count` elements, in a group of n ranks.
+/// The number of elements of a result, for an operand of `count` elements in a group of n ranks.
 enum class ResultSize : std::uint8_t {
   equal,     ///< count
   gathered,  ///< count * n
@@ -38,9 +38,9 @@ struct Collective {
   /// The attribute that names a rank by its index in the group: the root, or the other end of a
   /// point-to-point transfer. Empty when no rank is special.
   std::string_view peer = {};
-  /// Only between this rank and its peer.
+  /// A transfer between this rank and its peer alone.
   bool point_to_point = false;
-  /// Combines the elements of all ranks, by the reduction that the call names.
+  /// Combines the elements of all ranks by the reduction named in the call.
   bool reduces = false;
   /// All ranks of the group get the same values.
   bool same_on_all = false;

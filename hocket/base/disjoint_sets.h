@@ -6,8 +6,8 @@
 
 namespace hocket {
 
-/// Union-find over the numbers below `count`: disjoint sets, joined two at a time. One member, the
-/// root, represents its set. Each call costs nearly O(1).
+/// Union-find over the numbers below `count`. One member of each set, the root, represents it. Each
+/// call costs nearly O(1).
 class DisjointSets {
  public:
   explicit DisjointSets(std::size_t count = 0) : parent_(count) {

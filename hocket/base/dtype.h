@@ -1,5 +1,5 @@
 #pragma once
-// Element types. Everything that depends on one reads its row.
+// Element types, with a table of their properties.
 
 #include <array>
 #include <cstddef>

@@ -15,8 +15,8 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A run that failed: a rank, a deadline, calls of ranks that do not match. The program may be
-/// right.
+/// A run that failed: an error on a rank, a missed deadline, calls of ranks that do not match. The
+/// program itself may be correct.
 class RunError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

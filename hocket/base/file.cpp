@@ -48,7 +48,7 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : ".";
 }
 
-/// Makes an empty file under an unused name, with the permissions of any new file.
+/// Creates an empty file under an unused name, with the usual permissions of a new file.
 std::string make_passing_file(const std::string& path, const fs::path& folder) {
   for (int i = 0;; ++i) {
     std::string name = (folder / fmt::format(".hocket-{}-{}", getpid(), i)).string();
@@ -105,7 +105,7 @@ std::string NewFiles::add(const std::string& path) {
 void NewFiles::write(const std::string& path, std::string_view bytes) {
   std::string passing = add(path);
   errno = 0;
-  // A path that is written directly, such as /dev/stdout, may have content already.
+  // A path that is written directly, such as /dev/stdout, may already have content.
   std::ofstream file(passing, std::ios::binary | (passing == path ? std::ios::app : std::ios::out));
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   file.close();

@@ -14,12 +14,12 @@ std::string read_file(const std::string& path);
 /// when complete. A link is followed: the file it points to is replaced.
 void write_file(const std::string& path, std::string_view bytes);
 
-/// Error when write_file could not write there, as far as this can be known beforehand. Called
-/// before long work whose result is to be written.
+/// Error if write_file could not write there, as far as this can be known in advance. Called before
+/// long work whose result will be written.
 void require_writable(const std::string& path);
 
-/// Files that appear together: each is written under a temporary name in its own folder, and
-/// publish() renames all of them. Files that were not published are removed.
+/// Writes several files that appear together: each is written under a temporary name in its folder,
+/// and publish() renames all of them. Files that are not published are removed.
 class NewFiles {
  public:
   NewFiles() = default;

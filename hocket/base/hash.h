@@ -1,5 +1,5 @@
 #pragma once
-// A hash for numbers chosen by users: multiples of a power of two do not share a bucket.
+// A hash for arbitrary integers that spreads multiples of a power of two over all buckets.
 
 #include <cstddef>
 #include <cstdint>

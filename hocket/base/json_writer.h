@@ -41,7 +41,7 @@ class JsonWriter {
     return key(name).value(content);
   }
 
-  /// The whole text, once everything that was opened is closed.
+  /// Returns the whole text. All brackets must be closed.
   std::string take();
 
  private:

@@ -5,7 +5,7 @@
 
 namespace hocket {
 
-/// In a copy, `value` is value-initialised; moving moves it.
+/// A copy has a value-initialised `value`; moving moves it.
 template <class T>
 struct NotCopied {
   T value = {};

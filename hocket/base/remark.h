@@ -7,9 +7,9 @@ namespace hocket {
 
 struct Remark {
   std::string where;  ///< a node, a tensor, a pass
-  std::string what;   ///< what was done, or was not
+  std::string what;   ///< what was done or refused
   std::string why;
-  double seconds = 0;  ///< gained or lost, where known
+  double seconds = 0;  ///< seconds gained or lost, if known
   std::string pass;    ///< filled in by the pass runner
 
   friend bool operator==(const Remark&, const Remark&) = default;

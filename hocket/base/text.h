@@ -1,5 +1,5 @@
 #pragma once
-// Words and numbers as the language writes them, and the nearest word to a misspelt one.
+// Numbers and strings in the syntax of the language, and suggestions for misspelt words.
 
 #include <cstddef>
 #include <cstdint>

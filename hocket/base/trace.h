@@ -1,5 +1,5 @@
 #pragma once
-// Timelines: what happened when, on every rank and lane, in a run or in a prediction.
+// Timelines of a run or a prediction: spans of time on the lanes of every rank.
 
 #include <cstdint>
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace hocket {
 
-/// What a span is about: a node of a graph.
+/// The node of a graph that a span belongs to.
 struct TraceLabel {
   std::string name;  ///< `%y`
   std::string op;
@@ -30,16 +30,16 @@ struct Span {
   std::uint32_t label = 0;  ///< index in RankTrace::labels
   std::int64_t iteration = 0;
   double begin = 0, end = 0;
-  double bytes = 0;         ///< of a transfer: through this rank's link
-  std::int64_t call = -1;   ///< the transfer that it belongs to, numbered per rank
-  std::int64_t reads = -1;  ///< the transfer whose result it is the first to read
+  double bytes = 0;         ///< of a transfer: bytes through this rank's link
+  std::int64_t call = -1;   ///< number of the transfer that it belongs to, counted per rank
+  std::int64_t reads = -1;  ///< number of the transfer whose result this span is the first to read
 };
 
 struct RankTrace {
   int rank = 0;                                  ///< its number in the world
   std::vector<std::string> lanes = {"compute"};  ///< then one for each group
   std::vector<TraceLabel> labels;
-  std::vector<Span> spans;  ///< of each lane in the order of their ends
+  std::vector<Span> spans;  ///< ordered, on each lane, by their ends
   /// One kernel iteration: an iteration of the loop, or one of a drain after it.
   struct Step {
     double begin = 0, end = 0;
@@ -55,9 +55,9 @@ struct Trace {
 
 /// Seconds of one rank in one iteration.
 struct StepTimes {
-  double compute = 0;        ///< union of kernels
-  double communication = 0;  ///< union of transfers
-  double exposed = 0;        ///< union of waits of the compute lane
+  double compute = 0;        ///< time in which a kernel runs
+  double communication = 0;  ///< time in which some transfer is on the link
+  double exposed = 0;        ///< time in which the compute lane waits
 };
 
 /// Times of the spans of one iteration. O(n log n).

@@ -36,7 +36,8 @@ std::string pass_list_help() {
   return text + "Everything but the program goes to standard error.";
 }
 
-/// Needed because the parser's own conversion wraps negative numbers and truncates large ones.
+/// Parses an integer, because the conversion of the argument parser wraps negative numbers and
+/// truncates large ones.
 template <class T>
 CLI::Validator whole_number() {
   return {[](std::string& text) {
@@ -50,7 +51,7 @@ CLI::Validator whole_number() {
           ""};
 }
 
-/// Needed because the parser treats an empty value as a missing one.
+/// Refuses an empty value, which the argument parser would treat as missing.
 CLI::Validator not_empty(const std::string& wanted) {
   return {[wanted](std::string& text) {
             return text.empty() ? fmt::format("found '', wanted {}", wanted) : "";

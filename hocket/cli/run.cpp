@@ -143,8 +143,8 @@ std::string to_json(const RunVerb& verb, const Step& step, const RunReport& repo
   return json.end_object().take() + "\n";
 }
 
-/// An output that is one number on some rank, with its index on each rank; none where it is missing
-/// or not one number. In the order of ranks and outputs.
+/// A column of the table: an output that is a scalar on some rank, with its index on each rank
+/// (none where it is missing or no scalar).
 struct Column {
   std::string name;
   int lag = 0;
@@ -169,7 +169,7 @@ std::vector<Column> columns(const RunReport& report, std::size_t most) {
   return list;
 }
 
-/// One line per iteration: the outputs that are one number, by rank.
+/// One line per iteration with the scalar outputs of each rank.
 std::string to_table(const Step& step, const RunReport& report) {
   constexpr std::size_t most_columns = 4, most_ranks = 8;
   std::string text =
@@ -241,7 +241,8 @@ int run(const RunVerb& verb) {
     RunReport report = hocket::run(step, options);
     if (terminal) fmt::print(stderr, "\r\x1b[K");
     bool wrong = report.check && !report.check->ok;
-    if (report.trace) write_file(verb.trace, to_perfetto(*report.trace));  // first: may fail
+    if (report.trace)
+      write_file(verb.trace, to_perfetto(*report.trace));  // first, because it may fail
     if (verb.json) print(to_json(verb, step, report));
     if (!verb.json && !verb.quiet) {
       print(to_table(step, report));

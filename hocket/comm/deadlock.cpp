@@ -22,7 +22,7 @@ std::string SharedState::begin_long_wait(int rank, const PostedCall& post) {
   return text;
 }
 
-/// Whether `from` waits for `to`, or for a rank that does so, directly or not.
+/// True if `from` waits, directly or through other ranks, for `to`.
 bool SharedState::find_cycle(int from, int to, std::vector<bool>& seen,
                              std::vector<int>& path) const {
   const PostedCall* post = ranks[static_cast<std::size_t>(from)]->waits_in;
@@ -45,9 +45,9 @@ void SharedState::end_long_wait(int rank) {
   ranks[static_cast<std::size_t>(rank)]->waits_in = nullptr;
 }
 
-/// Of a rank that is in no long wait.
+/// Describes a rank that is in no long wait.
 std::string SharedState::idle_text(const RankState& rank) const {
-  if (!options.timed) return "is in no long wait";  // starts are not recorded then
+  if (!options.timed) return "is in no long wait";  // without times, starts are not recorded
   double at = rank.started_at.load(std::memory_order_relaxed);
   return at == 0 ? "has not started anything"
                  : fmt::format("has not started anything for {:.2g} s", now() - at);
@@ -56,7 +56,7 @@ std::string SharedState::idle_text(const RankState& rank) const {
 std::string SharedState::doing(int rank) {
   std::lock_guard lock(mutex_);
   std::string text;
-  // Along the chain of waiting ranks; more steps than ranks would be a cycle.
+  // Follows the chain of waiting ranks. More steps than ranks would mean a cycle.
   for (std::size_t step = 0; step < ranks.size(); ++step) {
     const RankState& r = *ranks[static_cast<std::size_t>(rank)];
     if (r.waits_in == nullptr) return text + idle_text(r);

@@ -22,7 +22,7 @@ void reduce_range(const Round& round, std::size_t member, std::int64_t first, st
   while (first < last) {
     std::int64_t end = last;
     int owner = any.kind == Kind::reduce ? any.peer : -1;  // -1: all
-    std::int64_t skipped = 0;                              // elements before the owner's piece
+    std::int64_t skipped = 0;  // number of elements before the owner's piece
     if (any.kind == Kind::reduce_scatter) {
       std::int64_t piece = any.ranges[member].count / round.participants;
       owner = static_cast<int>(first / piece);
@@ -48,7 +48,7 @@ void reduce_range(const Round& round, std::size_t member, std::int64_t first, st
   }
 }
 
-/// broadcast, send and all_gather: the operand of one rank is copied to all.
+/// For broadcast, send and all_gather: copies the operand of one rank to all.
 void copy_range(const Round& round, std::size_t member, std::int64_t first, std::int64_t last) {
   const PostedCall& any = round.at(0);
   std::int64_t size = bytes(any.dtype), count = any.ranges[member].count;

@@ -54,7 +54,8 @@ class InProcessGroup final : public ProcessGroup {
   int index_;
   int rank_;  // in the world
   RankState& me_;
-  std::vector<std::pair<std::pair<int, int>, RoundSequence*>> pairs_;  // those used so far
+  std::vector<std::pair<std::pair<int, int>, RoundSequence*>>
+      pairs_;  // sequences of pairs of ranks, created on first use
 };
 
 void InProcessGroup::give_up(const std::string& message) {
@@ -79,7 +80,8 @@ InProcessGroup::~InProcessGroup() {
     after = p->in_flight.after;
     if (p->owner != this) continue;
     bool failed = shared_->failed.load(), done = false;
-    if (!failed && all_posted(*p)) done = complete(*p);  // and agree, since nothing has failed
+    if (!failed && all_posted(*p))
+      done = complete(*p);  // the calls agree, since nothing has failed
     if (!done) {
       if (!failed) shared_->fail(rank_, fmt::format("{}: left before it was done", title(*p)));
       withdraw(*p);
@@ -132,17 +134,17 @@ Work InProcessGroup::start(const CollectiveCall& call) {
   }
   sequence.advance(participant);
   post.publish(head);
-  // What others need not see is done after publishing.
+  // Work that other ranks do not depend on comes after publishing.
   me_.in_flight.append(post);
   queue_of(post).append(post);
   post.split = split_of(post);
-  // Two ranks that post at the same time may not see each other here; waits compare again.
+  // Two ranks that post at the same time may not see each other's call here; waits compare again.
   if (!meet(post)) compare(post);
   if (sequence.ranks.size() > 1) shared_->notify(sequence, participant);
   return {*this, &post};
 }
 
-/// Fails when a rank that has posted calls something else.
+/// Fails if a rank has posted a different call in this round.
 void InProcessGroup::compare(const PostedCall& p) {
   for (int participant = 0; participant < p.round.participants; ++participant) {
     if (participant == p.participant || !has_posted(p, participant)) continue;
@@ -153,7 +155,7 @@ void InProcessGroup::compare(const PostedCall& p) {
   }
 }
 
-/// Whether all have posted. Throws when their calls disagree.
+/// True if all participants have posted. Throws if their calls disagree.
 bool InProcessGroup::meet(PostedCall& p) {
   if (p.met || !all_posted(p)) return p.met;
   for (int participant = 0; participant < p.round.participants; ++participant)
@@ -164,7 +166,8 @@ bool InProcessGroup::meet(PostedCall& p) {
   return p.met = true;
 }
 
-/// Does this rank's share and, if asked, what is left of the others'; returns whether all is done.
+/// Does this rank's share and, with `for_others`, what is left of other shares. Returns true if all
+/// work is done.
 bool InProcessGroup::work_on(PostedCall& p, bool for_others) {
   bool helped = false;
   try {
@@ -175,8 +178,8 @@ bool InProcessGroup::work_on(PostedCall& p, bool for_others) {
   } catch (const std::exception& e) {  // out of memory: the others would wait until the deadline
     give_up(fmt::format("{}: {}", title(p), e.what()));
   }
-  // Even when not all is done: two ranks that finish at the same time may not see each other's
-  // part, and each would rely on the other to wake the sleeping ranks.
+  // Notifies even if not all work is done: two ranks that finish at the same time may not see each
+  // other's part, and each would rely on the other to wake the sleeping ranks.
   if (helped) shared_->notify(*p.round.sequence, p.participant);
   return complete(p);
 }
@@ -208,9 +211,9 @@ void InProcessGroup::give_up_late(const PostedCall& p, double seconds) {
                       count == 1 ? "" : "s", missing, seconds, doing));
 }
 
-/// Waits until something about the call has changed; false when there is no time left.
+/// Waits until the state of the call changes. Returns false when the deadline is reached.
 bool InProcessGroup::wait_for_change(PostedCall& p, Deadline& deadline) {
-  // The spinning loop reads as little as possible, to notice a change sooner.
+  // The spin loop reads few flags, to notice a change sooner.
   double moment = std::min(shared_->spin, deadline.seconds);
   if (p.met ? spin([&] { return complete(p); }, moment)
             : spin([&] { return all_posted(p); }, moment))
@@ -229,8 +232,9 @@ bool InProcessGroup::wait_for_change(PostedCall& p, Deadline& deadline) {
   return happened;
 }
 
-/// Until all data of the call has arrived. With a link it also returns when the last missing rank
-/// has posted, because another transfer may then be next. False when there is no time left.
+/// Waits until all data of the call has arrived. With a link it also returns when the last missing
+/// rank has posted, because another transfer may then be next. Returns false when the deadline is
+/// reached.
 bool InProcessGroup::advance(PostedCall& p, Deadline& deadline) {
   bool for_others = deadline.seconds == 0;
   bool only_meet = shared_->options.link && !p.met;
@@ -238,7 +242,8 @@ bool InProcessGroup::advance(PostedCall& p, Deadline& deadline) {
     if (meet(p)) {
       if (only_meet) return true;
       if (work_on(p, for_others || !p.split.small)) break;
-      // A rank about to do its small share is faster than another that takes it over.
+      // A small share is done sooner by its own rank, if that is about to start, than by one that
+      // takes it over.
       if (!for_others && p.split.small) {
         for_others = true;
         if (spin([&] { return complete(p); }, shared_->patience)) break;
@@ -257,7 +262,8 @@ bool InProcessGroup::advance(PostedCall& p, Deadline& deadline) {
   return true;
 }
 
-/// All is done: computes when the transfer passes the link. Called in the order of the queue.
+/// Called, in the order of the queue, for a call whose work is done: computes when its transfer
+/// passes the link.
 void InProcessGroup::settle(PostedCall& p) {
   queue_of(p).remove(p);
   p.settled = true;
@@ -278,7 +284,7 @@ void InProcessGroup::settle(PostedCall& p) {
   me_.link_free_at = p.transfer.end;
 }
 
-/// Until the emulated transfer has ended.
+/// Waits until the emulated transfer has ended. Returns false when the deadline is reached.
 bool InProcessGroup::pass_link(PostedCall& p, Deadline& deadline) {
   double end = p.transfer.end;
   if (!shared_->options.link || now() >= end) return true;
@@ -292,7 +298,7 @@ bool InProcessGroup::pass_link(PostedCall& p, Deadline& deadline) {
   return true;
 }
 
-/// The call that has to settle next before p can. A call of another sequence is skipped while some
+/// The call that must settle next, before p can. A call of another sequence is skipped while some
 /// of its ranks are missing: a receive that was started early must not block the transfer that its
 /// partner waits for. If all ranks have posted p, calls that all of them started before p are not
 /// skipped, because whoever sees their later posts sees their earlier ones.

@@ -15,7 +15,8 @@ struct SharedState;
 struct InProcessOptions {
   double deadline = 60;  ///< seconds that a wait takes at most
   std::optional<Link> link = {};
-  /// Record the times of transfers: two reads of the clock for each. Always on with a link.
+  /// Record the times of transfers, which costs two reads of the clock per transfer. Always on with
+  /// a link.
   bool timed = true;
 };
 

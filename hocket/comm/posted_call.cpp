@@ -9,7 +9,8 @@
 namespace hocket::comm {
 namespace {
 
-constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // so that no product overflows
+constexpr std::int64_t most_elements = std::int64_t{1}
+                                       << 48;  // limit, so that no product overflows
 
 bool meets(const std::byte* a, std::int64_t a_bytes, const std::byte* b, std::int64_t b_bytes) {
   return a != nullptr && b != nullptr && a < b + b_bytes && b < a + a_bytes;
@@ -57,7 +58,7 @@ bool must_copy(const CollectiveCall& call, int participant, const PostedCall::Ra
   return true;
 }
 
-/// What a member of `post` reads and writes; its operand is copied where it must be.
+/// The memory that a member of `post` reads and writes, after checks. Copies the operand if needed.
 PostedCall::Range checked(PostedCall& post, const CollectiveCall& call, const Member& m,
                           int participants) {
   PostedCall::Range r{static_cast<const std::byte*>(m.send), static_cast<std::byte*>(m.recv),
@@ -100,7 +101,7 @@ CallHead PostedCall::fill(const CollectiveCall& call, int participants) {
     rows.clear();
     copies.clear();
   }
-  heavy = true;  // until all is well
+  heavy = true;  // stays set if a check below throws
   CallHead head{.size = static_cast<std::uint32_t>(call.members.size()),
                 .peer = call.peer,
                 .kind = call.kind,

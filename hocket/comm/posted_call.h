@@ -15,7 +15,7 @@ struct RoundSequence;
 struct Segment;
 struct PostedCall;
 
-/// One matched call of the ranks of a sequence. Every rank follows its progress from the flags of
+/// One matched call of the ranks of a sequence. Each rank determines its progress from the flags of
 /// all participants. Unless a rank takes over work of another, no word is written by two ranks.
 struct Round {
   RoundSequence* sequence = nullptr;
@@ -34,16 +34,16 @@ struct ListHook {
 };
 
 /// How the work of a round is divided: a share for each participant, cut into chunks. Each rank
-/// computes the same division. In units, see exchange().
+/// computes the same division. Counted in units (see exchange()).
 struct Split {
   std::int64_t units = 0;
-  std::int64_t share = 0;    // of each participant; the last ones may have less
-  std::int64_t chunk = 0;    // of a share; the last one may be shorter
-  std::uint32_t chunks = 0;  // of each share, including empty ones
-  bool small = true;         // taken over only when its rank is late
+  std::int64_t share = 0;    // units per participant; the last shares may be smaller
+  std::int64_t chunk = 0;    // units per chunk of a share; the last chunk may be smaller
+  std::uint32_t chunks = 0;  // number of chunks of each share, including empty ones
+  bool small = true;         // shares are taken over only from ranks that are late
 };
 
-/// What a rank tells the others about its call.
+/// The part of a call that other ranks read.
 struct CallHead {
   struct Range {
     const std::byte* send;
@@ -58,38 +58,36 @@ struct CallHead {
   DType dtype = DType::f32;
   std::int64_t channel = 0;
   const Range* ranges = nullptr;
-  Range only{};  // where there is one member
+  Range only{};  // the range, if there is one member
 };
 
-/// Of a small call, others read the first two cache lines only: the first one once the call is
-/// posted, the second once the share of its rank is done. Waiting ranks poll these lines, and every
-/// poll takes the line from its writer. So each line is written in one go, and flags of an earlier
-/// epoch are told apart by the epoch instead of being reset.
+/// For a small call, other ranks read only the first two cache lines: the first is written when the
+/// call is posted, the second when the share of its rank is done. Waiting ranks poll these lines,
+/// and every poll takes the line away from its writer. So each line is written at once, and flags
+/// are not reset: they hold the epoch in which they were set.
 struct alignas(64) PostedCall : CallHead {
   // The head is valid once this equals the epoch of its segment.
   std::atomic<std::uint32_t> here{0};
 
-  // The share of this participant. Whoever takes a chunk counts it in `taken` before and in `done`
-  // after, both in the lower half of the word, behind the epoch.
-  static constexpr std::uint32_t dropped = 1
-                                           << 16;  // in `done`: a chunk taken, but not carried out
+  // The progress of this participant's share. A rank increments `taken` before it works on a chunk
+  // and `done` after it. The count is in the lower half of the word, the epoch in the upper half.
+  static constexpr std::uint32_t dropped = 1 << 16;  // in `done`: a chunk was dropped
   alignas(64) std::atomic<std::uint64_t> taken{0};
   std::atomic<std::uint64_t> done{0};
   std::atomic<double> done_at{0};
   double posted_at = 0;
 
-  // For the rank alone, except `round`.
+  // Used only by the rank itself, except `round`.
   alignas(64) Round round;
   int participant = 0;  // index in the sequence
   std::uint32_t epoch = 0;
   int seen = 0;      // the participants below this one have all posted
   int finished = 0;  // the shares of the participants below this one are all done
-  bool met = false;  // all have posted, and their calls agree
+  bool met = false;  // all participants have posted, and their calls agree
   bool settled = false;
-  bool heavy = false;        // some of the lists below are in use
+  bool heavy = false;        // some of the vectors below are in use
   bool same_bucket = false;  // pays no latency
-  std::size_t left =
-      0;  // in the first round of a segment: how many of its rounds the rank has left
+  std::size_t left = 0;      // in the first call of a segment: rounds it is done with
   ProcessGroup* owner = nullptr;
   ListHook in_flight, unsettled;
   Split split;
@@ -103,15 +101,16 @@ struct alignas(64) PostedCall : CallHead {
   std::vector<std::unique_ptr<std::byte[]>> copies;  // of operands that results overlap
 
   std::span<const Range> members() const { return {ranges, size}; }
-  /// Stores a call, in a group of so many participants, but returns its head unpublished. Error for
-  /// sizes that do not fit.
+  /// Stores a call and returns its head, to be published. Error for sizes that do not fit the
+  /// number of participants.
   CallHead fill(const CollectiveCall& call, int participants);
-  /// From now on other ranks see the call.
+  /// Makes the call visible to other ranks.
   void publish(const CallHead& head) {
     static_cast<CallHead&>(*this) = head;
     here.store(epoch, std::memory_order_release);
   }
-  /// Of an all_to_all, by rank: how many rows of a member are sent there, or received from there.
+  /// Of an all_to_all: the number of rows of a member that are sent to (or received from) each
+  /// rank.
   std::span<const std::int64_t> rows_of(std::size_t member, bool received) const;
   std::int64_t row(std::size_t member) const { return rows[member * rows.size() / size]; }
   std::int64_t bytes() const;  // of all operands
@@ -124,7 +123,8 @@ inline std::span<PostedCall> Round::posts() const {
   return {first, static_cast<std::size_t>(participants)};
 }
 
-/// A list of posted calls, linked through one of their hooks; adding and removing is O(1).
+/// An intrusive list of posted calls, linked through one of their hooks; adding and removing is
+/// O(1).
 template <ListHook PostedCall::*links>
 struct List {
   PostedCall* first = nullptr;

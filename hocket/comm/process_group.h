@@ -1,5 +1,5 @@
 #pragma once
-// Communication between ranks: the calls that a rank of a group can start, and their completion.
+// The interface for communication between ranks: collectives of a group, and their completion.
 
 #include <cstdint>
 #include <span>
@@ -13,10 +13,10 @@ namespace hocket::comm {
 using Kind = CollectiveKind;
 using hocket::Reduce;
 
-/// One tensor of a bucket: contiguous ranges of memory of this rank. A range that the call does not
-/// read or write on this rank (the operand of a broadcast on ranks other than the root) may be
-/// null; so may a result that would equal the operand (send, and reduce on ranks other than the
-/// root).
+/// One tensor of a bucket: contiguous memory ranges of this rank for the operand and the result. A
+/// range that the call does not use on this rank (the operand of a broadcast on ranks other than
+/// the root) may be null; so may a result that would equal the operand (send, and reduce on ranks
+/// other than the root).
 ///
 /// `recv` may equal `send`. That is free for all_reduce, reduce and broadcast, and where operand
 /// and result overlap exactly at this rank's piece (reduce_scatter, all_gather). Any other overlap
@@ -25,7 +25,7 @@ struct Member {
   const void* send = nullptr;
   void* recv = nullptr;
   std::int64_t count = 0;  ///< elements of the operand; of the result where kind is recv
-  // For all_to_all only. Empty lists: equal shares of `count`, none of rows without elements.
+  // For all_to_all only. Empty lists mean equal shares of `count`; without elements, no rows.
   std::span<const std::int64_t> send_rows = {};  ///< for each rank of the group
   std::span<const std::int64_t> recv_rows = {};
   std::int64_t row = 1;  ///< elements of a row
@@ -38,13 +38,13 @@ struct CollectiveCall {
   int peer = 0;  ///< index in the group: the root, or the other end of send and recv
   std::int64_t channel = 0;
   std::span<const Member> members = {};
-  std::string_view name = {};  ///< the node, for messages
-  bool same_bucket = false;    ///< the call before went to the same ranks: no latency of its own
+  std::string_view name = {};  ///< name of the node, for messages
+  bool same_bucket = false;  ///< belongs to the bucket of the previous call, so it pays no latency
 };
 
 /// The time and size of a transfer on this rank's link, for a trace.
 struct Transfer {
-  double bytes = 0;  ///< that a ring algorithm would move through this rank's link
+  double bytes = 0;  ///< bytes that a ring algorithm would move through this rank's link
   double begin = 0;  ///< seconds of the steady clock
   double end = 0;
 };
@@ -64,13 +64,13 @@ class Work {
     return *this;
   }
 
-  /// Whether it is done: results have arrived, operands may be reused. May do arithmetic of this
-  /// call and of those before it, but never waits for another rank.
+  /// True if the call is done: results have arrived, and operands may be reused. May do arithmetic
+  /// for this call and earlier ones, but never waits for another rank.
   bool test();
-  /// Returns when it is done; RunError after the deadline of the group, or after `seconds`.
+  /// Returns when the call is done; RunError after the deadline of the group, or after `seconds`.
   void wait();
   void wait(double seconds);
-  /// Of a finished call; zeros where the transport records no times.
+  /// The transfer of a finished call; zeros if the transport records no times.
   const Transfer& transfer() const { return transfer_; }
 
  private:
@@ -82,9 +82,9 @@ class Work {
   Transfer transfer_;
 };
 
-/// One rank's end of one group, for the thread of that rank alone. All ranks of a group start the
-/// same calls in the same order, and these complete in that order; sends and receives are matched
-/// in the order of their pair. The memory of calls in flight must outlive the group.
+/// One rank's end of one group, used only by the thread of that rank. All ranks of a group start
+/// the same calls in the same order, and these complete in that order; sends and receives are
+/// matched in the order of their pair. The memory of calls in flight must outlive the group.
 class ProcessGroup {
  public:
   ProcessGroup() = default;
@@ -94,8 +94,8 @@ class ProcessGroup {
 
   virtual int size() const = 0;
   virtual int index() const = 0;        ///< of this rank in the group
-  virtual double deadline() const = 0;  ///< seconds that a wait takes at most, unless told
-  /// Never waits. Copies the list of members, not their memory.
+  virtual double deadline() const = 0;  ///< default deadline of a wait, in seconds
+  /// Starts a call; never waits. Copies the list of members, not their memory.
   virtual Work start(const CollectiveCall& call) = 0;
 
  protected:

@@ -26,8 +26,8 @@ Sum finished(Sum total, Sum ranks) {
   return total;
 }
 
-/// Two ranks, the common case, without an intermediate buffer. The pragma is right because x and y
-/// are either disjoint from a and b or equal to them.
+/// The common case of two ranks, without an intermediate buffer. The pragma is valid because x and
+/// y are either disjoint from a and b or equal to them.
 template <Reduce reduce, class T>
 [[gnu::always_inline]] inline void reduce_pair(const T* a, const T* b, T* x, T* y,
                                                std::int64_t count) {
@@ -75,7 +75,8 @@ template <Reduce reduce, class T>
     reduce_blocks<reduce, T>(operands, results, count);
 }
 
-// The same code, compiled for wider vectors. No multiply-adds are contracted: the bits are equal.
+// The same code, compiled for wider vectors. Multiplications and additions are not fused, so the
+// bits are the same.
 #ifdef __x86_64__
 const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
 

@@ -27,14 +27,15 @@ void RoundSequence::advance(int participant) {
     if (place.segment->next.compare_exchange_strong(following, fresh))
       following = fresh;
     else
-      give(fresh);  // another rank was faster; `following` is now its segment
+      give(fresh);  // another rank has appended a segment first; `following` is now that segment
   }
   place.segment = following;
   place.round = 0;
 }
 
 void RoundSequence::leave(PostedCall& p) {
-  // A rank counts in its first call of the segment, which stays in use as long as any other.
+  // The count is kept in the rank's first call of the segment, which stays in use as long as any
+  // other.
   Segment& segment = *p.round.segment;
   PostedCall& counter = segment.posts[static_cast<std::size_t>(p.participant)];
   if (++counter.left < Segment::length) return;

@@ -1,5 +1,6 @@
 #pragma once
-// Matches calls of ranks in the order started: the rounds of a group, or of a pair of its ranks.
+// Matches the calls of ranks in the order in which they are started: the rounds of a group, or of a
+// pair of its ranks.
 
 #include <atomic>
 #include <memory>
@@ -11,8 +12,8 @@
 
 namespace hocket::comm {
 
-/// Consecutive rounds, reused together. Flags are not reset between uses: each holds the epoch in
-/// which it was set, and one of an earlier epoch counts as not set.
+/// Consecutive rounds that are recycled together. Flags are not reset between uses: each holds the
+/// epoch in which it was set, and a flag of an earlier epoch counts as not set.
 struct Segment {
   static constexpr std::size_t length = 16;  // rounds
 
@@ -24,8 +25,8 @@ struct Segment {
   std::atomic<std::size_t> left{0};     // participants
 };
 
-/// A list of segments, which grows while any rank runs ahead. Each rank walks it by itself, and
-/// ranks synchronise once per segment only.
+/// A list of segments, which grows when a rank runs ahead. Each rank advances independently, and
+/// ranks synchronise only once per segment.
 struct RoundSequence {
   /// Participants are `members`, indices in `group_ranks`.
   RoundSequence(std::string group, const std::vector<int>& group_ranks, std::vector<int> members);
@@ -48,7 +49,7 @@ struct RoundSequence {
   }
 
  private:
-  /// Of one participant, for its rank alone.
+  /// The position of one participant, used only by its rank.
   struct alignas(64) Position {
     Segment* segment;
     std::size_t round = 0;

@@ -13,7 +13,8 @@ constexpr std::int64_t chunk_bytes = 1 << 20;  // small enough that ranks share 
 constexpr std::int64_t most_chunks = 32;       // of one participant
 constexpr std::int64_t unit_alignment = 64;    // elements: no two chunks write to one cache line
 
-/// What each of `parts` gets of `units`, in whole runs of `unit_alignment`.
+/// The units per part when `units` are divided into `parts`, rounded up to a multiple of
+/// `unit_alignment`.
 std::int64_t portion(std::int64_t units, int parts) {
   auto runs = static_cast<std::uint64_t>(units + unit_alignment - 1) / unit_alignment;
   auto some = static_cast<std::uint64_t>(parts);
@@ -68,7 +69,7 @@ bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed,
     try {
       if (first < last) exchange(p.round, first, last);
     } catch (...) {
-      finish(PostedCall::dropped);  // else withdraw() would wait for ever
+      finish(PostedCall::dropped);  // otherwise withdraw() would wait for ever
       throw;
     }
     if (timed) owner.done_at.store(now(), std::memory_order_relaxed);
@@ -83,7 +84,7 @@ bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed,
 }
 
 void withdraw(const PostedCall& p) {
-  // A rank that takes a chunk after this function has read `taken` sees the failure and drops it.
+  // A rank that takes a chunk after `taken` is read here sees the failure and drops the chunk.
   for (int participant = 0; participant < p.round.participants; ++participant) {
     PostedCall& other = p.round.at(participant);
     if (!has_posted(p, participant)) continue;  // none of its chunks can have been taken

@@ -1,5 +1,5 @@
 #pragma once
-// The progress of a round: who has posted, how the work is divided, and how much of it is done.
+// The progress of a round: which participants have posted, and how the work is divided and done.
 
 #include <string>
 
@@ -11,7 +11,7 @@ inline bool has_posted(const PostedCall& p, int participant) {
   return p.round.at(participant).here.load(std::memory_order_acquire) == p.epoch;
 }
 
-/// Whether all participants have posted, as seen by the rank of `p`; amortised O(1).
+/// True if all participants have posted, as seen by the rank of `p`; amortised O(1).
 inline bool all_posted(PostedCall& p) {
   while (p.seen < p.round.participants && has_posted(p, p.seen)) ++p.seen;
   return p.seen == p.round.participants;
@@ -27,7 +27,7 @@ inline std::uint32_t due(const Split& split, int participant) {
 inline std::uint32_t counted(std::uint64_t word, std::uint32_t epoch) {
   return word >> 32 == epoch ? static_cast<std::uint32_t>(word) : 0;
 }
-/// Whether all work is done, as seen by the rank of `p`, which has met; amortised O(1).
+/// True if all work is done, as seen by the rank of `p`, whose `met` is true; amortised O(1).
 inline bool complete(PostedCall& p) {
   auto over = [&](int participant) {
     std::uint64_t done = p.round.at(participant).done.load(std::memory_order_acquire);
@@ -37,12 +37,12 @@ inline bool complete(PostedCall& p) {
   return p.finished == p.round.participants;
 }
 
-/// Does all chunks of a participant's share that no rank has taken; returns whether there were any.
+/// Does all chunks of a participant's share that no rank has taken. Returns true if there were any.
 /// Stops once `failed` is set, so that no memory of a rank that has withdrawn is touched. A chunk
 /// that throws counts as dropped, and the round never completes.
 bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed, bool timed);
-/// After `failed` was set: returns when no other rank accesses memory of the rank of `p` any more,
-/// which takes at most the time of one chunk.
+/// Called after `failed` is set: returns when no other rank accesses the memory of the rank of `p`
+/// any more, after at most the time of one chunk.
 void withdraw(const PostedCall& p);
 
 /// A fast test whether two calls agree; false means that disagreement() has to decide.
@@ -51,15 +51,15 @@ inline bool clearly_agree(const CallHead& a, const CallHead& b) {
          a.channel == b.channel && a.size == 1 && b.size == 1 && a.only.count == b.only.count &&
          a.kind != Kind::all_to_all;
 }
-/// In what the call of `p` and that of `participant`, which has posted, disagree; or "".
+/// Describes how the call of `p` and the posted call of `participant` disagree; "" if they agree.
 std::string disagreement(const PostedCall& p, int participant);
 /// `%h = all_reduce on channel 3 of group "dp"`.
 std::string title(const PostedCall& p);
 std::string title(const RoundSequence& sequence, Kind kind, std::int64_t channel,
                   std::string_view name);
 
-/// Does the units of work in [first, last). A unit is an element of an operand, member by member;
-/// of a result in an all_gather; a receiving rank in an all_to_all.
+/// Does the units of work in [first, last). A unit is an element of an operand (members follow each
+/// other); in an all_gather, an element of a result; in an all_to_all, a receiving rank.
 void exchange(const Round& round, std::int64_t first, std::int64_t last);
 
 }  // namespace hocket::comm

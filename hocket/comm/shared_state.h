@@ -1,5 +1,5 @@
 #pragma once
-// What the ranks of one process share.
+// The state shared by the ranks of one process.
 
 #include <atomic>
 #include <map>
@@ -14,25 +14,26 @@
 
 namespace hocket::comm {
 
-/// What is kept for one rank. Other ranks use its wakeup, `started_at`, and what the mutex of the
+/// The state of one rank. Other ranks use only its wakeup, `started_at`, and what the mutex of the
 /// shared state guards.
 struct RankState {
   Wakeup wakeup;
-  List<&PostedCall::in_flight> in_flight;     // in all groups, in the order started
-  List<&PostedCall::unsettled> through_link;  // with a link: those without a time on it yet
+  List<&PostedCall::in_flight> in_flight;     // calls in flight in all groups, in the order started
+  List<&PostedCall::unsettled> through_link;  // with a link: calls without a time on the link yet
   double link_free_at = 0;
-  std::atomic<double> started_at{0};     // its latest call, where there are times
-  const PostedCall* waits_in = nullptr;  // guarded: the call of its long wait
+  std::atomic<double> started_at{0};     // start of its latest call, if times are recorded
+  const PostedCall* waits_in = nullptr;  // guarded by the mutex: the call of its long wait
 };
 
-/// A group: one sequence for all its ranks, and one for each pair that sends.
+/// A group: one sequence of rounds for all its ranks, and one for each pair that sends.
 struct GroupState {
   GroupState(std::string name, std::vector<int> ranks);
 
   std::string name;
   std::vector<int> ranks;
   RoundSequence sequence;
-  std::unique_ptr<std::atomic<bool>[]> gone;  // by index: has destroyed its end
+  std::unique_ptr<std::atomic<bool>[]>
+      gone;  // by index in the group: the rank has destroyed its end
   std::atomic<bool> some_gone{false};
 
   RoundSequence& pair(int from, int to);
@@ -48,7 +49,7 @@ struct SharedState {
   InProcessOptions options;
   Fence fence;
   double spin;      // seconds before a rank sleeps
-  double patience;  // seconds before it takes over the small share of another rank
+  double patience;  // seconds before a rank takes over a small share of another
   std::vector<std::unique_ptr<RankState>> ranks;
   std::atomic<bool> failed{false};
   std::atomic<int> ends{0};  // process groups in existence
@@ -62,15 +63,15 @@ struct SharedState {
         ranks[static_cast<std::size_t>(sequence.ranks[i])]->wakeup.notify();
   }
 
-  /// Only the first failure is kept. fail() tells it as `rank 1 failed: ...`.
+  /// Records the first failure, described as `rank 1 failed: ...`; ignores later ones.
   void fail(int rank, const std::string& cause);
   void fail_all(const std::string& cause);
   std::string failure();
-  /// The rank of the first failure; none when calls of several ranks do not fit together.
+  /// The rank of the first failure; none if calls of several ranks disagree.
   std::optional<int> first_failed();
 
-  /// `rank` waits in `post` until end_long_wait(). Returns a description of the deadlock if this
-  /// wait closes a cycle of waiting ranks, otherwise "".
+  /// Records that `rank` waits for `post` until end_long_wait(). Returns a description of the
+  /// deadlock if this closes a cycle of waiting ranks, otherwise "".
   std::string begin_long_wait(int rank, const PostedCall& post);
   void end_long_wait(int rank);
   /// `waits in ... for rank 2, which has not started anything for 3 s`; where calls are not timed,

@@ -1,5 +1,5 @@
 #pragma once
-// How the ranks of a world reach each other, as one process sees it.
+// The connection between the ranks of a world, as seen by one process.
 
 #include <exception>
 #include <memory>
@@ -19,10 +19,9 @@ namespace hocket::comm {
 /// first cause.
 class Transport {
  public:
-  /// What went wrong first in the world.
+  /// The first failure in the world.
   struct Failure {
-    std::optional<int>
-        rank;  ///< whose failure it was; none when calls of ranks do not fit together
+    std::optional<int> rank;  ///< the rank that failed; none if calls of several ranks disagree
     std::string message;
   };
 
@@ -34,23 +33,24 @@ class Transport {
   virtual int ranks() const = 0;                    ///< of the world, in all processes
   virtual std::span<const int> hosted() const = 0;  ///< by this process: at least one, ascending
 
-  /// The end of a hosted rank in the group of these ranks; one group for all that give the same
-  /// name and list. Any thread may ask; then it belongs to the thread that is this rank. It must
-  /// not outlive the transport's close().
+  /// The end of a hosted rank in a group. Calls with the same name and list of ranks give ends of
+  /// the same group. Any thread may call this, but only the rank's own thread may use the result.
+  /// It must be destroyed before close().
   virtual std::unique_ptr<ProcessGroup> group(int rank, const std::string& name,
                                               std::span<const int> ranks) = 0;
   /// The group "world" of all ranks.
   std::unique_ptr<ProcessGroup> all(int rank);
 
-  /// A hosted rank has failed. From any thread. The first one counts.
+  /// Reports that a hosted rank has failed. Callable from any thread. The first failure counts.
   virtual void fail(int rank, const std::exception_ptr& cause) = 0;
   virtual std::optional<Failure> failure() const = 0;
-  /// What a rank does that others wait for, for their messages: `waits in ... for rank 2, which
-  /// ...` once it has waited for long. From any thread.
+  /// What a rank is doing, for messages of ranks that wait for it: `waits in ... for rank 2, which
+  /// ...` in a long wait. Callable from any thread.
   virtual std::string doing(int rank) const = 0;
 
-  /// Hosted ranks make no more groups. Returns when no rank elsewhere needs this process any more,
-  /// or when the world has failed. InternalError while a hosted rank still has a group.
+  /// To be called when hosted ranks create no more groups. Returns when no rank elsewhere needs
+  /// this process any more, or when the world has failed. InternalError while a hosted rank still
+  /// has a group.
   virtual void close() = 0;
 };
 

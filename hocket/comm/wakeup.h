@@ -13,14 +13,15 @@ inline double now() {
   return static_cast<double>(time.count()) * 1e-9;
 }
 
-/// Starts to count when it is first asked for: a wait that is over at once never reads the clock.
+/// A deadline that starts at its first query, so that a wait that ends at once never reads the
+/// clock.
 struct Deadline {
   double seconds;
   double at = 0;
   double when() { return at != 0 ? at : at = now() + seconds; }
 };
 
-/// True as soon as `happened()`; false after `seconds`.
+/// Spins until `happened()` and returns true, or returns false after `seconds`.
 template <class Condition>
 bool spin(Condition happened, double seconds) {
   for (int i = 0; i < 300; ++i)
@@ -31,11 +32,12 @@ bool spin(Condition happened, double seconds) {
   return false;
 }
 
-/// Orders the two sides of a wakeup. The notifier changes the condition, then reads whether the
-/// other sleeps; the waiter writes that it sleeps, then reads the condition. Both need a full fence
-/// between their steps. Notifying is frequent and sleeping is rare, so the waiter issues a fence
-/// for all threads of the process (membarrier) and the notifier needs a compiler fence only. Where
-/// the system has no membarrier, both issue a fence of their own.
+/// Orders the memory accesses of the two sides of a wakeup. The notifier changes the condition and
+/// then reads whether the waiter sleeps; the waiter writes that it sleeps and then reads the
+/// condition. Both need a full fence between the two steps. Notifying is frequent and sleeping is
+/// rare, so the waiter issues a fence for all threads of the process (membarrier) and the notifier
+/// needs a compiler fence only. Where the system has no membarrier, both issue a fence of their
+/// own.
 class Fence {
  public:
   Fence();
@@ -51,8 +53,8 @@ class Fence {
   bool symmetric_;
 };
 
-/// Lets other ranks wake one rank. It lives as long as the world, so that a notifier need not know
-/// what the rank waits for, and that may be freed meanwhile. Notifiers change the condition, call
+/// Lets other ranks wake one rank. It lives as long as the world. So a notifier need not know what
+/// the rank waits for, which may already be freed. Notifiers change the condition, call
 /// Fence::before_notify, then notify().
 class alignas(64) Wakeup {
  public:

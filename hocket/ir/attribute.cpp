@@ -17,7 +17,7 @@ std::string_view name(AttributeKind kind) {
 
 namespace {
 
-/// The kind of a value, which is the index of its alternative.
+/// The kind of a value: the index of its alternative.
 AttributeKind kind_of(const Attribute& value) { return static_cast<AttributeKind>(value.index()); }
 
 template <class List, class Element>
@@ -116,7 +116,7 @@ Attributes::Attributes(const Op& op, std::span<const Named> given) {
       if (value) fail("{}: attribute '{}' given twice", op.name, spec.name);
       used[i] = true;
       value = given[i].value;
-      // An empty list has no element that shows its kind: it takes the kind of the record.
+      // An empty list has no element that shows its kind, so it gets the kind in the record.
       if (const Ints* list = std::get_if<Ints>(&*value); list && list->empty())
         if (auto empty = default_of(spec)) value = empty;
       if (!fits(*value, spec.kind))

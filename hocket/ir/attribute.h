@@ -23,8 +23,8 @@ using Strings = std::vector<std::string>;
 using Attribute = std::variant<std::int64_t, double, bool, DType, std::string, Type, Ints, Floats,
                                Bools, Strings>;
 
-/// Which alternatives an op accepts under a name. `number` and `numbers` follow the dtype of the
-/// node's result: ints, floats or bools.
+/// The alternatives that an op accepts for an attribute. `number` and `numbers` are ints, floats or
+/// bools, as the dtype of the node's result requires.
 enum class AttributeKind : std::uint8_t {
   integer,
   real,

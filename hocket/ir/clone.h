@@ -1,5 +1,5 @@
 #pragma once
-// Copies of some nodes of a graph, in the same graph or another.
+// Copies nodes of a graph to the same or another graph.
 
 #include <span>
 #include <unordered_map>
@@ -9,7 +9,7 @@
 
 namespace hocket {
 
-/// Values of the source, each with its image in the copy.
+/// Maps values of the source to values of the copy.
 using ValueMap = std::unordered_map<Value, Value>;
 
 /// Copies `nodes` of `from`, which must be in a topological order, to `at`. A value found in `map`
@@ -40,10 +40,11 @@ class Copier {
 
   const Graph& from_;
   Graph& to_;
-  std::vector<std::uint32_t> paths_, bases_;  // by number in `from`: that in `to` + 1; 0: not yet
+  std::vector<std::uint32_t> paths_,
+      bases_;  // by index in `from`: the index in `to`, plus 1; 0: not translated yet
 };
 
-/// True when only `nodes` themselves and the return read their results.
+/// True if only `nodes` themselves and the return read the results of `nodes`.
 bool is_leaf_subgraph(const Graph& graph, std::span<const NodeId> nodes);
 
 }  // namespace hocket

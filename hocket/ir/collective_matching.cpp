@@ -29,7 +29,7 @@ class MatchSets {
   std::uint32_t find(std::uint32_t call) const { return joined_.find(call); }
 
  private:
-  /// By rank: the lowest rank of its set.
+  /// For each rank, the lowest rank of its set.
   const std::vector<int>& sets(const Graph& g, const std::string& group) {
     auto [it, fresh] = sets_.emplace(group, std::vector<int>{});
     if (!fresh) return it->second;
@@ -49,15 +49,15 @@ class MatchSets {
 
 constexpr std::size_t npos = ~std::size_t{0};
 
-/// Matches whose order differs between graphs are numbered anyway, or get -1 together with all
-/// that follow them.
+/// What to do with matches whose order differs between graphs: number them anyway, or give them and
+/// all their successors -1.
 enum class Conflicting : std::uint8_t { numbered, left_out };
 
 std::vector<std::int64_t> number(const CollectiveMatching& matching,
                                  const std::vector<std::vector<const CallSite*>>& parts,
                                  Conflicting conflicting) {
   std::size_t count = matching.count;
-  std::vector<std::size_t> earlier(count);  // direct predecessors without a number
+  std::vector<std::size_t> earlier(count);  // number of direct predecessors without a number
   for (const CallSite& c : matching.calls)
     if (const CallSite* next = matching.next(c)) ++earlier[next->match];
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
@@ -133,8 +133,8 @@ std::optional<OrderConflict> find_order_conflict(const CollectiveMatching& match
   std::vector<std::int64_t> numbers = number(matching, parts, Conflicting::left_out);
   auto open = std::ranges::find(numbers, -1);
   if (open == numbers.end()) return std::nullopt;
-  // A match without a number has a predecessor without a number in some graph, so that walking back
-  // ends in a cycle. The walk stays in one graph as long as it can.
+  // A match without a number has a predecessor without a number in some graph, so a backward walk
+  // ends in a cycle. The walk stays in one graph as long as possible.
   struct Edge {
     const CallSite *from, *to;
   };
@@ -154,7 +154,7 @@ std::optional<OrderConflict> find_order_conflict(const CollectiveMatching& match
     at = edge.from->match;
   }
   std::vector<Edge> cycle(walk.begin() + static_cast<std::ptrdiff_t>(seen[at]), walk.end());
-  // True where the walk goes on in another graph.
+  // True where the walk changes to another graph.
   auto changes = [&](std::size_t i) { return cycle[i].from != cycle[(i + 1) % cycle.size()].to; };
   std::size_t start = 0, graphs = 0;
   for (std::size_t i = 0; i < cycle.size(); ++i)

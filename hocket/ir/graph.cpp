@@ -248,8 +248,8 @@ void Graph::require_room(At at, const Op& op) const {
   if (is_input(at.before)) fail("{}: cannot stand before an input", op.name);
 }
 
-/// Collectives of different graphs are matched by channel: a new one gets an unused channel unless
-/// it has one already.
+/// Gives a new collective an unused channel unless it has one. (Channels match the collectives of
+/// different graphs.)
 void Graph::claim_channel(Node& node) {
   if (!node.op->is_collective && !node.op->has_effect) return;
   int i = node.op->attribute_index("channel");
@@ -379,7 +379,7 @@ void Graph::set_attribute(NodeId n, std::string_view name, Attribute value) {
 
 std::uint32_t Graph::intern_path(std::string_view path) {
   if (path.empty()) return 0;
-  // A node mostly has the path of the one made before it.
+  // Most nodes have the same path as the node that was added before.
   if (data_.paths[data_.last_path] != path) data_.last_path = data_.paths.add(path);
   return data_.last_path;
 }

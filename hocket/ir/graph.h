@@ -36,7 +36,7 @@ class Graph {
   explicit Graph(std::string name = "step", std::shared_ptr<const World> world = nullptr);
   Graph(const Graph& o);
   Graph(Graph&& o) noexcept;
-  /// An assignment is an edit: a transaction that is open stays open and can take it back.
+  /// Assignment is an edit: an open transaction stays open and can roll it back.
   Graph& operator=(const Graph& o);
   Graph& operator=(  // NOLINT(performance-noexcept-move-constructor): may keep the old one
       Graph&& o);
@@ -73,19 +73,19 @@ class Graph {
   std::string_view path(NodeId n) const { return data_.paths[(*this)[n].path_]; }
   /// `%y = matmul`, for messages.
   std::string describe(NodeId n) const;
-  /// `%y = gather: index 9 ...`, for a problem that an op reports, with or without its name in
-  /// front.
+  /// `%y = gather: index 9 ...`, for a problem reported by an op, whether or not its text begins
+  /// with the name of the op.
   std::string describe(NodeId n, std::string_view problem) const;
 
   bool is_input(NodeId n) const { return (*this)[n].op == &input_op; }
   NodeId return_node() const { return {1}; }
   std::span<const Input> inputs() const { return data_.inputs; }
   const Input& input(Value v) const;
-  /// The value that replaces a state in the next iteration, or none when the state keeps its own.
+  /// The value of a state in the next iteration; none if the state keeps its value.
   Value next(Value state) const;
   std::vector<Output> outputs() const;
 
-  /// Execution order: true when a stands before b.
+  /// True if a comes before b in execution order.
   bool before(NodeId a, NodeId b) const {
     return data_.links[a.index].label < data_.links[b.index].label;
   }
@@ -98,7 +98,7 @@ class Graph {
   bool used(NodeId n) const;
 
   /// All nodes but inputs and return, in execution order. A loop over a non-const graph may erase,
-  /// move and insert nodes: it continues after the place where the current node was.
+  /// move and insert nodes; it continues after the original place of the current node.
   ConstNodeRange<false> nodes() const;
   NodeRange<false> nodes();
 
@@ -110,8 +110,8 @@ class Graph {
   void set_input_info(Value input, InputInfo info);
   /// Error for an input that is read or has a next value. O(inputs).
   void erase_input(Value input);
-  /// Erases inputs with their next values. They may be read only as next values of one another.
-  /// O(inputs and outputs) for all.
+  /// Erases inputs and their next values. Only these inputs may have them as next values; no node
+  /// may read them. O(inputs and outputs) for all.
   void erase_inputs(std::span<const Value> inputs);
   void add_output(std::string name, Value v);
   /// Replaces the values of all outputs. O(inputs and outputs).
@@ -134,8 +134,8 @@ class Graph {
   void move_after(NodeId n, NodeId place);
 
   void set_operand(NodeId n, std::uint32_t i, Value v);
-  /// Makes every reader of `old` for which `accept` holds read `with` instead; all readers without
-  /// `accept`. O(uses).
+  /// Makes the readers of `old` for which `accept` holds (all readers by default) read `with`
+  /// instead. O(uses).
   void replace_uses(Value old, Value with, const std::function<bool(Use)>& accept = nullptr);
   void set_attribute(NodeId n, std::string_view name, Attribute value);
   void set_path(NodeId n, std::string_view path);
@@ -144,25 +144,26 @@ class Graph {
   void set_region(NodeId n, Graph region);
   void set_type(Value v, const Type& type);
   void rename(Value v, std::string_view wanted);
-  /// For a replacement that takes the name of the value that it replaces.
+  /// Swaps two names, for a value that replaces another under its name.
   void swap_names(Value a, Value b);
-  /// A channel that no node has had yet.
+  /// A channel that no node has used yet.
   std::int64_t fresh_channel() const { return data_.next_channel; }
 
   // ---- history
-  /// Grows with every edit: "did the pass change anything?"
+  /// Increases with every edit; tells whether a pass has changed anything.
   std::uint64_t edits() const { return edits_; }
   /// Opens a transaction; there is one at a time.
   void begin();
   void commit();
-  /// Takes back everything since begin(). Handles made since are invalid. O(edits).
+  /// Undoes all edits since begin(). Handles created since then become invalid. O(edits).
   void rollback();
   bool in_transaction() const { return undo_ != nullptr; }
   /// Nodes that were edited, moved or added since begin(), or whose uses changed, without the
   /// erased ones, in execution order. All nodes when the whole graph was assigned.
   std::vector<NodeId> touched() const;
 
-  /// Remarks of a pass. They are not part of the graph's value; the pass runner collects them.
+  /// Adds a remark of a pass. Remarks are not part of the value of the graph; the pass runner
+  /// collects them.
   void remark(Remark r) { remarks_.push_back(std::move(r)); }
   std::vector<Remark> take_remarks() { return std::exchange(remarks_, {}); }
 

@@ -54,11 +54,12 @@ void Graph::link_before(std::uint32_t n, std::uint32_t place) {
   data_.links.edit(place).prev = n;
 }
 
-/// Spreads the labels around a place that has no free label left, in the smallest aligned window of
-/// labels that is sparse enough. Larger windows must be sparser. Amortised O(log n) for each
-/// insertion at the worst place; other insertions never call this.
+/// Called when no label is free after a node. Redistributes the labels evenly in the smallest
+/// aligned window around it that is sparse enough; larger windows must be sparser. Amortised O(log
+/// n) per insertion if all insertions are at one place.
 void Graph::make_room_after(std::uint32_t n) {
-  if (n == 0) n = data_.links[0].next;  // spreading the labels after the head makes room there, too
+  if (n == 0)
+    n = data_.links[0].next;  // redistributing the labels after the head makes room there, too
   std::uint64_t base = data_.links[n].label;
   std::uint32_t first = n, last = n;
   std::uint64_t count = 1;

@@ -9,7 +9,8 @@
 namespace hocket {
 namespace {
 
-/// For a collective with lists of rows, the number of rows may differ between ranks.
+/// True if the operand types fit together. In an all_to_all the number of rows may differ between
+/// ranks.
 bool fit(const Collective& c, const Type& a, const Type& b) {
   if (c.result != ResultSize::by_rows || a.shape.empty()) return a == b;
   return a.dtype == b.dtype && a.shape.size() == b.shape.size() &&
@@ -27,7 +28,7 @@ std::string operands_text(const Graph& g, NodeId n) {
   return text;
 }
 
-/// The other end of a send or recv that `rank` makes; -1 when the group has none.
+/// The other rank of a send or recv by `rank`; -1 if the group has no such rank.
 int peer_of(const Graph& g, NodeId n, int rank) {
   std::vector<int> set = g.world().members(g[n].attr<std::string>("group"), rank);
   auto peer = g[n].attr<std::int64_t>(g[n].op->collective->peer);
@@ -76,7 +77,8 @@ class Comparison {
                     mismatch->first)};
   }
 
-  /// Several pairs of ranks may use one channel of a group independently.
+  /// Compares the two ends of each transfer. Several pairs of ranks may use one channel of a group
+  /// independently.
   std::optional<ProgramViolation> compare_ends(const CallSite& c,
                                                const std::vector<const CallSite*>& match) const {
     const Graph& g = graph(c);

@@ -1,5 +1,5 @@
 #pragma once
-// What the calls of one collective in different graphs must agree on.
+// Compares the calls of one collective in different graphs.
 
 #include <optional>
 #include <string>

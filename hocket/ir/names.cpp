@@ -23,7 +23,8 @@ std::pair<std::string_view, std::uint32_t> split_number(std::string_view text) {
   return {text.substr(0, digits - 1), number};
 }
 
-/// Any text as an identifier: other characters become `_`, a leading digit gets one in front.
+/// Turns any text into an identifier: other characters become `_`, and `_` is put before a leading
+/// digit.
 std::string sanitised(std::string_view text) {
   std::string out;
   if (text.empty() || is_digit(text.front())) out = "_";

@@ -1,5 +1,5 @@
 #pragma once
-// Names of values: unique in a graph, `x`, then `x_1`, `x_2`, and never used again.
+// Names of values: unique in a graph (`x`, then `x_1`, `x_2`), and never reused.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace hocket {
 
-/// A name without its text: `add_7` is base `add` and number 7; a plain `add` has number 0.
+/// A name in compact form: `add_7` has the base `add` and the number 7; `add` has the number 0.
 struct Name {
   std::uint32_t base = 0;
   std::uint32_t number = 0;
@@ -25,21 +25,22 @@ bool is_identifier(std::string_view text);
 
 class NameTable {
  public:
-  /// Gives `new_owner` a name made of `wanted`: itself when free, else with the next free number.
+  /// Gives `new_owner` the name `wanted` if it is free, otherwise `wanted` with the next free
+  /// number.
   Name claim(std::string_view wanted, std::uint32_t new_owner);
   Name claim(Name wanted, std::uint32_t new_owner);
-  /// Takes a name from its owner. It is never given out again.
+  /// Removes a name from its owner. It is never reused.
   void retire(Name name);
-  /// Gives a name that has an owner another one.
+  /// Moves a name to another owner.
   void reassign(Name name, std::uint32_t new_owner) { set(name, new_owner); }
-  /// The owner of a name, 0 when it has none.
+  /// The owner of a name; 0 if there is none.
   std::uint32_t find(std::string_view text) const;
   void append(std::string& out, Name name) const;
 
-  /// Bases are numbered from 0, in each table by itself.
+  /// Bases are numbered from 0 in each table.
   std::uint32_t base_count() const { return static_cast<std::uint32_t>(bases_.size()); }
   std::string_view base_text(std::uint32_t base) const { return texts_[base]; }
-  /// The base with this text, made when there is none.
+  /// The base with this text, which is added if it is new.
   std::uint32_t base_of(std::string_view text);
 
   void begin();
@@ -50,7 +51,7 @@ class NameTable {
   static constexpr std::uint32_t retired = 0xffffffff;
   struct Base {
     std::uint32_t next = 1;               // the smallest number that may be free
-    std::uint32_t count = 0;              // of names claimed, which bounds the vector
+    std::uint32_t count = 0;              // number of names claimed, which bounds the vector
     SmallVector<std::uint32_t, 2> dense;  // owners by number; larger numbers are in `sparse_`
   };
   struct Edit {

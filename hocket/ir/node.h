@@ -1,5 +1,5 @@
 #pragma once
-// The records that a graph is made of, and the specification of a new node.
+// The records of a graph, and the specification of a new node.
 
 #include <cstdint>
 #include <memory>
@@ -24,9 +24,9 @@ struct Use {
   friend bool operator==(Use, Use) = default;
 };
 
-/// The largest delay of a node. `check_seams` tries all phases, so their number must stay small.
+/// The largest delay of a node. It bounds the number of phases, all of which `check_seams` checks.
 inline constexpr int max_delay = 16;
-/// Of forwarded state.
+/// The largest number of slots of a forwarded state.
 inline constexpr int max_slots = 64;
 
 /// A node. Read it through `graph[n]`; change it through Graph.
@@ -38,7 +38,7 @@ struct Node {
   std::uint32_t first_result = 0;
   std::uint32_t result_count = 0;
   std::int32_t delay = 0;
-  std::int32_t stage = 0;  ///< of a pipeline, as the source marked it
+  std::int32_t stage = 0;  ///< pipeline stage, as marked in the source
 
   template <class T>
   const T& attr(std::string_view name) const {
@@ -51,8 +51,9 @@ struct Node {
   friend class Graph;
   friend class Copier;
   std::uint32_t path_ = 0;
-  std::uint32_t input_ = 0;                      // of an input: its place among them
-  SmallVector<std::uint32_t, 4> use_positions_;  // of each operand, in the use list of its value
+  std::uint32_t input_ = 0;  // of an input: its index among the inputs
+  SmallVector<std::uint32_t, 4>
+      use_positions_;  // for each operand, its position in the use list of its value
 };
 
 enum class StateKind : std::uint8_t { parameter, buffer, optimizer, rng, forwarded };
@@ -71,7 +72,7 @@ struct InputInfo {
   std::vector<std::string> names = {};  ///< in the source; several when they share storage
   bool state = false;                   ///< carried from one iteration to the next
   StateKind kind = StateKind::buffer;   ///< of a state
-  int slots = 1;                        ///< of a forwarded state: how many iterations it is kept
+  int slots = 1;  ///< of a forwarded state: number of iterations that it is kept
   std::optional<ShardOf> shard = {};
   std::vector<std::string> equal = {};  ///< groups in which a state must start with equal values
   friend bool operator==(const InputInfo&, const InputInfo&) = default;
@@ -102,8 +103,8 @@ struct NodeSpec {
   std::shared_ptr<const Graph> region = nullptr;
 };
 
-/// Where new nodes go: before a node of a graph, in the order they are made. A Graph by itself
-/// means its end. Nodes made here get `path` unless their spec has one.
+/// The place for new nodes: before a node of a graph, in the order in which they are added. A Graph
+/// alone means its end. New nodes get `path` unless their spec has one.
 struct At {
   Graph* graph;
   NodeId before;

@@ -10,7 +10,7 @@
 
 namespace hocket {
 
-/// For a graph that is not edited meanwhile.
+/// For loops that do not edit the graph.
 template <bool reverse>
 class ConstNodeRange {
  public:
@@ -53,7 +53,7 @@ class ConstNodeRange {
   const Graph* graph_;
 };
 
-/// For a graph that is edited meanwhile: the graph keeps a list of its iterators and moves one on
+/// For loops that edit the graph: the graph keeps a list of its iterators, and advances an iterator
 /// when its node is erased or moved.
 template <bool reverse>
 class NodeRange {

@@ -1,5 +1,5 @@
 #pragma once
-// The record of an op: all that the compiler knows about it.
+// The record of an op: everything that the compiler knows about it.
 
 #include <array>
 #include <concepts>

@@ -47,7 +47,7 @@ class Parser {
 
   // ---- header
 
-  /// Runs f; an Error gets the place where the statement begins, `start`.
+  /// Runs f; adds the place where the statement begins, `start`, to an Error.
   template <class F>
   auto placed(std::size_t start, F f) {
     try {
@@ -286,7 +286,7 @@ class Parser {
   }
 
   [[noreturn]] void unknown_value(const Graph& g, std::size_t at, std::string_view name) {
-    // The rest of this graph, which ends with a brace in the first column.
+    // The rest of this graph, up to a closing brace in the first column.
     std::string_view rest = lex_.text().substr(lex_.offset());
     rest = rest.substr(0, rest.find("\n}"));
     if (rest.find(fmt::format("%{}:", name)) != rest.npos)

@@ -10,7 +10,7 @@
 
 namespace hocket {
 
-/// A deeper nest of regions is an error.
+/// Regions that are nested deeper are an error.
 inline constexpr int max_region_depth = 16;
 
 /// A further check of a program, whose violations are reported with their place in the text.

@@ -33,7 +33,7 @@ class Store {
   std::uint32_t size() const { return size_; }
   const T& operator[](std::uint32_t i) const { return *slot(i); }
 
-  /// Record `i`, to be changed. O(1), and one copy of the record per transaction.
+  /// Record `i`, for editing. O(1), plus one copy of the record per transaction.
   T& edit(std::uint32_t i) {
     if (journal_ && i < journal_->saved.size() && !journal_->saved[i]) {
       journal_->saved[i] = true;

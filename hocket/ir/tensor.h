@@ -1,5 +1,6 @@
 #pragma once
-// A value at run time: a type and its bytes, row-major, shared and never changed once published.
+// A value at run time: a type and its bytes, row-major. Copies share the bytes, which are not
+// changed once they are shared.
 
 #include <cstddef>
 #include <memory>
@@ -29,7 +30,7 @@ class Tensor {
     return reinterpret_cast<T*>(data_.get());
   }
   explicit operator bool() const { return data_ != nullptr; }
-  /// No other tensor shares these bytes.
+  /// True if no other tensor shares these bytes.
   bool unique() const { return data_.use_count() == 1; }
 
  private:

@@ -24,7 +24,7 @@ struct Type {
 
   std::int64_t elements() const;
   std::int64_t bytes() const { return elements() * hocket::bytes(dtype); }
-  /// The same tensor, arrived or in flight.
+  /// The type of the same tensor after it has arrived.
   Type ready() const { return {dtype, false, shape}; }
   Type in_flight() const { return {dtype, true, shape}; }
 

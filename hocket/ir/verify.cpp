@@ -21,7 +21,8 @@ Finding order(const Graph& g, NodeId n) {
   return std::nullopt;
 }
 
-/// The same rule checked from the producer, for readers that are not among the nodes checked.
+/// Checks the same rule from the node that is read, for readers that are not among the checked
+/// nodes.
 Finding order_of_readers(const Graph& g, NodeId n) {
   for (std::uint32_t i = 0; i < g[n].result_count; ++i)
     for (Use use : g.uses(g.result(n, i)))
@@ -47,7 +48,8 @@ Finding types(const Graph& g, NodeId n) {
                          count_of(static_cast<std::int64_t>(written.size()), "result"),
                          found.size());
   } catch (const Error& e) {
-    // The message of an op begins with its name, which the place in front of it contains already.
+    // The message of an op begins with its name, which the description of the node contains
+    // already.
     std::string_view what = e.what(), self = node.op->name;
     if (what.starts_with(self) && what.substr(self.size()).starts_with(": "))
       what.remove_prefix(self.size() + 2);
@@ -83,8 +85,8 @@ struct Transfer {
   bool operator==(const Transfer&) const = default;
 };
 
-/// Follows forwarded state to the node that makes it. Nothing where it has no maker: in a phase,
-/// where the maker belongs to an earlier phase, and in a body without phases.
+/// Follows forwarded state to the node that computes it. Nothing if there is no such node: in a
+/// phase, where it belongs to an earlier phase, and in an invalid body.
 std::optional<Transfer> transfer_of(const Graph& g, Value v) {
   Transfer t{g.node(v)};
   for (int hops = 0; g.is_input(t.collective); ++hops) {
@@ -264,8 +266,8 @@ std::optional<Violation> repeated_channels(const Graph& g) {
   return std::nullopt;
 }
 
-/// Ops with a group, sharded state and `equal` may only name groups that every rank of the graph
-/// belongs to. `known` are groups that have been checked.
+/// Nodes, sharded state and `equal` may only name groups that every rank of the graph belongs to.
+/// `known` holds groups that were checked already.
 std::optional<Violation> foreign_group(const Graph& g, const std::vector<int>& ranks,
                                        std::set<std::string_view>& known) {
   auto outsider = [&](const std::string& group, NodeId n) -> std::optional<Violation> {

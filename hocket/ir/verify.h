@@ -1,5 +1,5 @@
 #pragma once
-// The rules that every graph satisfies. Each has a name, with which its message ends.
+// The verifier: rules that every graph must satisfy. A message ends with the name of its rule.
 
 #include <optional>
 #include <span>
@@ -16,7 +16,7 @@ struct Rule {
   std::string_view doc;
 };
 
-/// All rules, for documents and for the test that each is tested.
+/// All rules, for documents and for the check that each rule has a test.
 std::span<const Rule> verifier_rules();
 
 struct Violation {
@@ -38,7 +38,7 @@ void verify(const Graph& graph);
 void verify(const Program& program);
 
 struct ProgramViolation {
-  std::size_t graph;  ///< which of the program's graphs is at fault
+  std::size_t graph;  ///< index of the graph at fault
   NodeId node;        ///< none when no single node is
   std::string message;
 };

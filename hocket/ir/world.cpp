@@ -59,7 +59,7 @@ std::vector<std::string_view> World::group_names() const {
   return names;
 }
 
-/// The axes that a name like `dp,tp` means; nothing when a part is not an axis or is repeated.
+/// The axes in a name like `dp,tp`; nothing if a part is not an axis or is repeated.
 std::optional<std::vector<bool>> World::chosen_axes(std::string_view group) const {
   std::vector<bool> chosen(mesh_.size());
   if (group == "world") {
@@ -97,8 +97,8 @@ std::optional<int> World::outsider(std::string_view group, const std::vector<int
     if (static_cast<int>(inside.size()) < ranks_) return static_cast<int>(inside.size());
     return std::nullopt;
   }
-  // Of more ranks than the group has, one must be outside, so the loop ends after at most as many
-  // ranks as the group has, plus one.
+  // At most as many ranks as the group has can be in it, so the loop ends at the latest with the
+  // next one.
   for (int r : ranks)
     if (!std::ranges::binary_search(inside, r, {}, &std::pair<int, std::size_t>::first)) return r;
   return std::nullopt;

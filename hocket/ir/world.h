@@ -1,5 +1,5 @@
 #pragma once
-// Which ranks exist and which of them communicate: the mesh and the explicit groups.
+// The ranks of a program: the mesh and the listed groups.
 
 #include <cstdint>
 #include <map>
@@ -18,22 +18,24 @@ struct Axis {
   friend bool operator==(const Axis&, const Axis&) = default;
 };
 
-/// A group given rank by rank: disjoint sets of equal size, one per instance.
+/// A group given by lists of ranks: disjoint sets of equal size. The ranks of one set communicate.
 struct ListedGroup {
   std::string name;
   std::vector<std::vector<int>> sets;
   friend bool operator==(const ListedGroup&, const ListedGroup&) = default;
 };
 
-/// Immutable once a program refers to it. A group name is `world`, a listed group, or axes joined
-/// by commas (`dp,tp`). Ranks are numbered row-major over the mesh, the last axis fastest.
+/// The mesh and the listed groups; immutable once a program refers to it. A group name is `world`,
+/// a listed group, or axes joined by commas (`dp,tp`). Ranks are numbered row-major over the mesh,
+/// the last axis fastest.
 class World {
  public:
   /// One rank.
   World() = default;
   /// Throws Error when an axis or group is malformed, repeated or names a rank out of range.
   explicit World(std::vector<Axis> mesh, std::vector<ListedGroup> groups = {});
-  /// Throws the same errors. Separate, so that the parser can report the place of each group.
+  /// Throws the same errors. A separate function, so that the parser can report the place of each
+  /// group.
   void add_group(ListedGroup group);
 
   int ranks() const { return ranks_; }
@@ -43,11 +45,12 @@ class World {
 
   /// Number of ranks in each set of the group, or nothing for an unknown name.
   std::optional<std::int64_t> group_size(std::string_view group) const;
-  /// The set that `rank` belongs to, ascending as written; empty when it belongs to none.
+  /// The set of the group that `rank` belongs to, in the order in which it is written; empty if it
+  /// belongs to none.
   std::vector<int> members(std::string_view group, int rank) const;
 
-  /// The first of `ranks` (of all, when none are listed) that is in no set of the group: possible
-  /// only for a listed group. O(ranks or sets of the group, whichever is smaller).
+  /// The first of `ranks` (of all ranks if the list is empty) that is in no set of the group. There
+  /// can be one only in a listed group. O(ranks or sets of the group, whichever is smaller).
   std::optional<int> outsider(std::string_view group, const std::vector<int>& ranks) const;
 
   friend bool operator==(const World& a, const World& b) {
@@ -62,7 +65,7 @@ class World {
   std::vector<ListedGroup> groups_;
   int ranks_ = 1;
 
-  // For each listed group, by name: which set each of its ranks is in, ascending by rank.
+  // For each listed group, by name: its ranks in ascending order, each with the index of its set.
   struct Places {
     std::size_t group;
     std::vector<std::pair<int, std::size_t>> set_of;

@@ -11,7 +11,7 @@
 namespace hocket {
 namespace {
 
-// The thread of the iterations; those of the lanes follow.
+// The thread that shows the iterations; the threads of the lanes follow.
 constexpr std::int64_t steps_thread = 0;
 
 constexpr double a_moment = 1e-9;  // seconds: the resolution of the file
@@ -58,7 +58,8 @@ class Writer {
     json_.field("cat", "iteration").end_object();
   }
 
-  /// `phase`: s begins an arrow, t continues it, f ends it. It is bound to the slice around it.
+  /// `phase`: s begins an arrow, t continues it, f ends it. It is attached to the slice that
+  /// encloses it.
   void arrow(std::string_view phase, std::int64_t rank, std::int64_t id, const Span& s, double at) {
     begin_event(phase, rank, thread_of(s), at);
     json_.field("id", id).field("name", "transfer").field("cat", "flow");
@@ -75,7 +76,7 @@ class Writer {
     json_.begin_object().field("ph", phase).field("pid", rank).field("tid", thread);
     json_.field("ts", micros(at - origin_));
   }
-  /// To the nanosecond: more digits are noise.
+  /// Rounded to nanoseconds.
   static double micros(double seconds) { return std::round(seconds * 1e9) / 1e3; }
 
   JsonWriter json_;

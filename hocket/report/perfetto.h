@@ -7,9 +7,9 @@
 
 namespace hocket {
 
-/// A process per rank, a thread per lane, a slice per span; arrows from each start over its
-/// transfer and its wait to the first reader; the iterations on a lane of their own. Times are in
-/// microseconds since the first step began.
+/// Shows each rank as a process, each lane as a thread and each span as a slice, with arrows from
+/// each start through its transfer and its wait to the first reader. Iterations have a lane of
+/// their own. Times are in microseconds since the first step began.
 std::string to_perfetto(const Trace& trace);
 
 }  // namespace hocket

@@ -38,8 +38,7 @@ struct OptionRow {
   Bits bits = Bits::same;                ///< whether another value than the default changes bits
 };
 
-using OptionTexts =
-    std::vector<std::pair<std::string, std::string>>;  ///< pairs of key and value text
+using OptionTexts = std::vector<std::pair<std::string, std::string>>;  ///< key, value
 
 struct PassInfo {
   std::string name;

@@ -76,8 +76,7 @@ void move_in(Graph& g, std::span<const NodeId> collectives, std::string_view bef
            shown(g, slice.returned), shown(g, slice.collectives[0]));
     nodes.insert(nodes.end(), slice.nodes.begin(), slice.nodes.end());
   }
-  NodeId place =
-      before == "none" ? NodeId{} : find_node(g, before);  // may be a part of a cut optimizer
+  NodeId place = before == "none" ? NodeId{} : find_node(g, before);  // may be a cut part
   if (before != "none" && !place)
     g.remark({.where = shown(g, collectives[0]),
               .what = "goes where the dataflow says",
