@@ -24,8 +24,7 @@ Case make_case(const Family& family, std::size_t nodes, std::span<char> ballast)
 
 struct Operation {
   std::string name;
-  std::function<double(const Case&)>
-      seconds;  ///< seconds of one run; on a copy, if the operation edits
+  std::function<double(const Case&)> seconds;  ///< of one run, on a copy if it edits
 };
 
 /// All operations, including every pass of the table with every word that its options list. The

@@ -54,8 +54,7 @@ class InProcessGroup final : public ProcessGroup {
   int index_;
   int rank_;  // in the world
   RankState& me_;
-  std::vector<std::pair<std::pair<int, int>, RoundSequence*>>
-      pairs_;  // sequences of pairs of ranks, created on first use
+  std::vector<std::pair<std::pair<int, int>, RoundSequence*>> pairs_;  // those used so far
 };
 
 void InProcessGroup::give_up(const std::string& message) {

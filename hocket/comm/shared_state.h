@@ -32,8 +32,7 @@ struct GroupState {
   std::string name;
   std::vector<int> ranks;
   RoundSequence sequence;
-  std::unique_ptr<std::atomic<bool>[]>
-      gone;  // by index in the group: the rank has destroyed its end
+  std::unique_ptr<std::atomic<bool>[]> gone;  // by index: the rank has destroyed its end
   std::atomic<bool> some_gone{false};
 
   RoundSequence& pair(int from, int to);

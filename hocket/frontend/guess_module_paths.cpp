@@ -31,8 +31,8 @@ void join(Path& path, Path more) {
   if (more) path = path ? common(*path, *more) : *more;
 }
 
-/// True for an op whose result has the elements of its operand: if the operand belongs to a
-/// parameter, so does the result.
+/// True for an op whose result contains elements of its operand, so that it belongs to the same
+/// parameter.
 bool hands_on(const Op& op) {
   return op.moves_data || op.is_wait || op.is_collective || &op == &ops::cast ||
          &op == &ops::div_each;

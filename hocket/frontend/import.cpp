@@ -172,7 +172,7 @@ class Importer {
     name_results(value, node.name);
   }
 
-  /// New values get a storage of their own.
+  /// Gives new values a storage of their own.
   SourceValue keep(Returned& returned) {
     if (auto* v = std::get_if<Value>(&returned)) return own(*v);
     if (auto* v = std::get_if<SourceValue>(&returned)) return std::move(*v);
@@ -181,7 +181,7 @@ class Importer {
     return all;
   }
 
-  /// The same values in storages of their own.
+  /// Gives the same values storages of their own.
   SourceValue copy_of(const SourceValue& v) {
     SourceValue copy;
     if (v.tensor) copy = own(translation_->storages.read(at(), *v.tensor));
@@ -196,7 +196,8 @@ class Importer {
     return {translation_->storages.fresh(v), {}};
   }
 
-  /// The in-place form of an operator: its results go into its first argument, in that one's dtype.
+  /// The in-place form of an operator: writes the results into the first argument, cast to its
+  /// dtype.
   SourceValue write_back(OperatorCall& call, Returned& returned) {
     std::string_view first = call.row().arguments;
     first = first.substr(0, first.find(' '));
@@ -230,7 +231,7 @@ class Importer {
     return all;
   }
 
-  /// The form with `out`: results are written there, in its dtype. It is never resized.
+  /// The form with `out`: writes the results there, cast to its dtype. `out` is never resized.
   SourceValue write_out(OperatorCall& call, const SourceValue& results) {
     const Argument* out = call.find("out");
     if (out == nullptr) fail("argument 'out' is missing");

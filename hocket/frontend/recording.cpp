@@ -14,7 +14,7 @@
 namespace hocket::frontend {
 namespace {
 
-/// A tensor of a recording, and the file it is from.
+/// A tensor of a recording, and the file that it comes from.
 struct Entry {
   const std::string& where;
   std::string_view name;
@@ -26,7 +26,7 @@ struct Entry {
   }
 };
 
-/// Puts tensors into their tables; Error for those that do not fit.
+/// Puts tensors into the tables of the recording; Error for tensors that do not belong there.
 class Placer {
  public:
   explicit Placer(const Program& program) : interface_(program), out_{.state = empty_inputs()} {}
@@ -149,7 +149,8 @@ class Placer {
   Recording out_;
 };
 
-/// Removes a prefix `WORD NUMBER .` from a name and returns the number; nothing without one.
+/// Removes a prefix such as `iter0.` (a word and a number) from a name and returns the number;
+/// nothing if the name has no such prefix.
 std::optional<std::int64_t> take_number(std::string_view& text, std::string_view word) {
   if (!text.starts_with(word)) return std::nullopt;
   std::string_view digits = text.substr(word.size(), text.find('.') - word.size());

@@ -1,5 +1,6 @@
 #pragma once
-// The inputs and outputs that the tensors of a recording belong to; for its reader and its writer.
+// The inputs and outputs that the tensors of a recording belong to, for reading and writing
+// recordings.
 
 #include <map>
 #include <span>

@@ -32,8 +32,8 @@ class Updates {
         std::size_t count = node.slot(0).size();
         mine = of(node.slot(1)[i % count]);
       } else if (node.op->body != nullptr || node.op->moves_data) {
-        // A number that scales a tensor, such as a norm to clip by, does not make it equal on
-        // ranks.
+        // A reduced scalar, such as a norm to clip by, does not make the tensor that it scales
+        // equal on all ranks.
         const bool number = graph_.type(graph_.result(n, i)).shape.empty();
         for (Value v : node.inputs)
           if (number || !graph_.type(v).shape.empty()) mine.insert(of(v).begin(), of(v).end());

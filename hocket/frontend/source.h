@@ -48,7 +48,7 @@ struct Argument : std::variant<std::monostate, bool, std::int64_t, double, std::
   bool none() const { return index() == 0; }
 };
 
-/// The type and strides of one result in the source; nothing if it is not a tensor.
+/// The type and strides of one result in the source; without a type if it is not a tensor.
 struct Meta {
   std::optional<Type> type;
   Ints strides;
@@ -71,7 +71,7 @@ struct SourceNode {
   std::optional<std::uint32_t> same_as = {};
 };
 
-/// A result that the source writes back into a state or input without a call that does so.
+/// A result that the source writes back into a state or input at the end, without an operator call.
 struct Mutation {
   Ref value;
   std::uint32_t placeholder = 0;
@@ -87,7 +87,7 @@ struct Source {
   std::map<std::string, Tensor, std::less<>> constants;
   /// Sets of ranks by the name of a process group, where the file gives them.
   std::map<std::string, std::vector<std::vector<int>>, std::less<>> groups;
-  /// The graph will be differentiated, so `detach` has an effect.
+  /// True if the graph will be differentiated, so that `detach` has an effect.
   bool differentiable = false;
 
   bool has_paths() const {

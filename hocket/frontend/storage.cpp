@@ -68,7 +68,8 @@ Value Storages::zeros(At at, const Type& type) {
 Value Storages::read(At at, TensorId t) {
   const Storage& s = storage(t);
   if (!s.value && tensors_[t].type.elements() == 0) return zeros(at, tensors_[t].type);
-  // A tensor that was just written completely is known, even if other parts of its storage are not.
+  // A tensor that was just written completely can be read, even if other parts of its storage are
+  // undefined.
   bool known = s.unwritten == 0 || (tensors_[t].value && tensors_[t].version == s.version);
   if (!s.value || !known) fail("reads memory that nobody has written yet");
   if (s.unwritten > 0) return tensors_[t].value;

@@ -1,5 +1,5 @@
 #pragma once
-// Tensors of the source: storages, their views, and which view sees which write.
+// Tensors of the source: storages and views, with the effects of writes on all views of a storage.
 //
 // The source writes in place; a graph has only values. So a storage keeps the current value of its
 // whole contents, and a view keeps the op that reads it from its base tensor. A write through a
@@ -18,13 +18,13 @@ namespace hocket::frontend {
 
 using TensorId = std::uint32_t;
 
-/// One step from a tensor to a view of it.
+/// One step of a chain of views: how a view is read from its base tensor.
 struct View {
   /// reshape, permute, slice, broadcast or stop_gradient; none: `read` is used.
   const Op* op = nullptr;
   Attributes attributes = {};
-  /// How any other view is read from the whole, and put back into it; without `put` it cannot be
-  /// written through.
+  /// For other views: functions that read the view from the whole and put it back. Without `put`
+  /// the view cannot be written through.
   std::function<Value(At, Value whole)> read = nullptr;
   std::function<Value(At, Value whole, Value part)> put = nullptr;
 };

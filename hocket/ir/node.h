@@ -51,9 +51,8 @@ struct Node {
   friend class Graph;
   friend class Copier;
   std::uint32_t path_ = 0;
-  std::uint32_t input_ = 0;  // of an input: its index among the inputs
-  SmallVector<std::uint32_t, 4>
-      use_positions_;  // for each operand, its position in the use list of its value
+  std::uint32_t input_ = 0;                      // of an input: its index among the inputs
+  SmallVector<std::uint32_t, 4> use_positions_;  // by operand: position in the value's use list
 };
 
 enum class StateKind : std::uint8_t { parameter, buffer, optimizer, rng, forwarded };

@@ -1,11 +1,11 @@
 #pragma once
-// The source's arithmetic, for operators on single tensors and optimizers on lists.
+// PyTorch's arithmetic, for operators on single tensors and optimizers on lists.
 
 #include "hocket/frontend/aten/operator_call.h"
 
 namespace hocket::frontend {
 
-/// The row's op of `self`, and of `self` and `other`.
+/// Applies the op of the row to `self` (`binary`: to `self` and `other`).
 Returned unary(OperatorCall& c);
 Returned binary(OperatorCall& c);
 /// a op alpha b, rounded once.
@@ -21,9 +21,9 @@ Value divided(OperatorCall& c, Operand a, Operand b);
 Value bounded(OperatorCall& c, Value x, std::optional<Operand> low, std::optional<Operand> high);
 /// True where x is neither infinite nor NaN.
 Value finite(OperatorCall& c, Value x);
-/// The sign bit, which -0 has, too; undefined for NaN.
+/// True where the sign bit is set, also for -0; undefined for NaN.
 Value minus_sign(OperatorCall& c, Value x);
-/// Root of the sum of squares, or another norm, over dimensions.
+/// A norm of the given order over dimensions (order 2: the root of the sum of squares).
 Value norm(OperatorCall& c, Value x, double order, const Ints& dims, bool keep, DType dtype);
 
 }  // namespace hocket::frontend

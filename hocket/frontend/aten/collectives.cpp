@@ -1,4 +1,4 @@
-// Functional collectives, of the current dialect and the one before.
+// Functional collectives, in the current dialect and the previous one.
 
 #include <algorithm>
 #include <set>
@@ -39,8 +39,8 @@ std::string listed_group(OperatorCall& c) {
   return name;
 }
 
-/// A process group is one that the file lists by this name, or else the default group of all ranks:
-/// the name itself does not tell its members.
+/// The group of a call: the one that the file lists under this name, otherwise the default group of
+/// all ranks. (The name alone does not tell its members.)
 std::string group(OperatorCall& c) {
   if (is_older(c)) return listed_group(c);
   std::string name = c.text("group_name");
@@ -64,7 +64,7 @@ std::string reduction(OperatorCall& c) {
   return word;
 }
 
-/// One tensor or several in one transfer.
+/// The operands of a call: one tensor, or a list for a coalesced collective.
 std::vector<Value> operands(OperatorCall& c) {
   return c.row().arguments.starts_with("inputs") ? c.values("inputs")
                                                  : std::vector<Value>{c.value("input")};
@@ -91,7 +91,7 @@ Returned all_to_all(OperatorCall& c) {
   return started(c, {{"group", group(c)}, {"send", send}, {"receive", receive}});
 }
 
-/// In place on a tensor or on each of a list.
+/// The in-place form, on a tensor or on each tensor of a list.
 Returned in_place(OperatorCall& c, Returned (*functional)(OperatorCall&)) {
   Returned started = functional(c);
   if (Value* v = std::get_if<Value>(&started)) {

@@ -104,7 +104,7 @@ Returned flip(OperatorCall& c) {
   return c.build(ops::flip, {x}, {{"dims", c.dims("dims", c.type(x).shape.size())}});
 }
 
-/// Quarter turns from the first of two dimensions towards the second.
+/// Rotates by quarter turns from the first of two dimensions towards the second.
 Returned rot90(OperatorCall& c) {
   Value x = c.value("self");
   std::size_t rank = c.type(x).shape.size();

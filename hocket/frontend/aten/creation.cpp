@@ -80,7 +80,7 @@ Returned arange(OperatorCall& c) {
   return c.cast(index, dtype);
 }
 
-/// In f64; the caller rounds.
+/// The values of linspace in f64; the caller rounds.
 Value line(OperatorCall& c) {
   double start = c.real("start"), end = c.real("end");
   std::int64_t steps = c.integer("steps");
@@ -157,7 +157,7 @@ Returned to_other(OperatorCall& c) {
   return c.cast(c.read(x), dtype);
 }
 
-/// Only the type of the destination is used: its contents may be undefined.
+/// Uses only the type of the destination, whose contents may be undefined.
 Returned copy(OperatorCall& c) {
   const Type type = c.type("self");
   return c.broadcast(c.cast(c.value("src"), type.dtype), type.shape);
@@ -170,7 +170,7 @@ Returned fill(OperatorCall& c) {
 }
 Returned zero_fill(OperatorCall& c) { return c.filled(c.type("self"), zero()); }
 
-/// Checked here; makes no node.
+/// Checked at import; adds no node.
 Returned assert_metadata(OperatorCall& c) {
   const Type& type = c.type("a");
   if (c.has("size")) {

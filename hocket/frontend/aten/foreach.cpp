@@ -101,7 +101,7 @@ Returned each_pow(OperatorCall& c) {
   });
 }
 
-/// A number to the power of each tensor; the base is the first argument.
+/// A number raised to the power of each tensor; the base is the first argument.
 Returned each_power_of(OperatorCall& c) {
   Number base = c.number("self");
   return for_each(c, "exponent", [&](std::size_t, Value x) {

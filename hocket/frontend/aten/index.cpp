@@ -83,7 +83,7 @@ Returned index_select(OperatorCall& c) {
   return c.build_lists(ops::index, {{x}, {i}}, {{"dims", Ints{d}}})[0];
 }
 
-/// Operands for `gather` and `scatter`: an index of i64, and a tensor of rank 1 at least.
+/// Operands for `gather` and `scatter`: an i64 index, and a tensor of rank 1 or more.
 struct Along {
   Value x, index;
   std::int64_t dim;
@@ -115,7 +115,7 @@ Value covering(OperatorCall& c, Value source, const Shape& shape) {
   return source;
 }
 
-/// The values to write: the part of the source that the index covers, or one number everywhere.
+/// The values to write: the part of the source that the index covers, or one number for all.
 Value scattered(OperatorCall& c, const Along& a) {
   DType dtype = c.type(a.x).dtype;
   const Shape shape = c.type(a.index).shape;
@@ -235,7 +235,7 @@ Returned one_hot(OperatorCall& c) {
   return c.cast(same, DType::i64);
 }
 
-/// How many of the sorted numbers come before each value; with side `right` also equal ones.
+/// The number of sorted elements less than each value; with side `right`, less or equal.
 Value places(OperatorCall& c, Value sorted, Value v) {
   if (c.has("sorter")) c.refuse("a sorter is not supported");
   bool right = c.flag("right", false) || c.text("side", "left") == "right";

@@ -18,7 +18,7 @@ namespace nn {
 enum class Reduction : std::uint8_t { none, mean, sum };
 Reduction reduction(const OperatorCall& c);
 Value optional_value(OperatorCall& c, std::string_view name);
-/// For a slot that may be empty.
+/// The operands of an optional slot: v, or nothing if v is none.
 std::vector<Value> slot(Value v);
 /// One number for each of `count` dimensions; a single number is used for all, `missing` for none.
 Ints per_dim(const OperatorCall& c, std::string_view name, std::size_t count, std::int64_t missing);
@@ -26,13 +26,14 @@ Ints per_dim(const OperatorCall& c, std::string_view name, std::size_t count, st
 // ---- types
 /// The dtype in which formulas on this dtype are computed; results are rounded once at the end.
 DType wide_dtype(DType dtype);
-/// The dtype that all of these have (without empty ones), otherwise the wide dtype of the first.
+/// The dtype that all given values have, otherwise the wide dtype of the first. Ignores values that
+/// are none.
 DType common_dtype(const OperatorCall& c, std::initializer_list<Value> values);
 /// The type that the source gives for a result; null if it gives none.
 const Type* result_type(const OperatorCall& c, std::size_t result);
 /// Cast to the dtype that the source gives for this result, otherwise to `missing`.
 Value as_result(OperatorCall& c, Value v, std::size_t result, DType missing);
-/// The values, empty where the source's mask is false.
+/// The values, each none if the output mask of the call is false for it.
 std::vector<Value> masked(const OperatorCall& c, std::vector<Value> values, std::string_view mask);
 
 // ---- shapes
@@ -45,7 +46,8 @@ Value by_channel(OperatorCall& c, Value v, std::size_t rank);
 Value padded(OperatorCall& c, Value x, const Ints& low, const Ints& high, double value);
 
 // ---- formulas
-/// A value with operators for formulas: shapes are broadcast, and numbers are not rounded first.
+/// A value with arithmetic operators, for formulas: shapes are broadcast, and numbers are not
+/// rounded first.
 struct Expr {
   OperatorCall* call = nullptr;
   Value value;
@@ -69,7 +71,7 @@ Expr apply(const Op& op, const Term& a);
 Expr apply(const Op& op, const Term& a, const Term& b);
 Expr apply(const Op& op, const Term& a, const Term& b, const Term& d);
 Expr select(const Expr& condition, const Term& a, const Term& b);
-/// Over these dimensions.
+/// Reduces x over these dimensions.
 Expr reduce(const Op& op, const Expr& x, const Ints& dims, bool keep);
 
 Expr operator+(const Term& a, const Term& b);
@@ -97,14 +99,14 @@ struct Resize {
 };
 /// For images of shape `in`; the operator's name gives the number of dimensions.
 std::vector<Resize> resizes(const OperatorCall& c, const Ints& in);
-/// f(x), computed wide and rounded once.
+/// f(x), computed in the wide dtype and rounded once.
 template <class F>
 Value activation(OperatorCall& c, F f) {
   Value x = c.value("self");
   return c.cast(f(wide(c, x)).value, c.type(x).dtype);
 }
 
-/// f(gradient, x), computed wide and rounded once.
+/// f(gradient, x), computed in the wide dtype and rounded once.
 template <class F>
 Value gradient(OperatorCall& c, std::string_view dy_name, std::string_view x_name, F f) {
   Value dy = c.value(dy_name), x = c.value(x_name);

@@ -1,8 +1,8 @@
 // Scaled dot-product attention under its many names, and its gradients.
 //
 // A row whose mask excludes everything gives zeros in the source, not NaN. For such rows the mask
-// is opened before the `attention` op and the results are replaced after it, so that gradients stay
-// finite, too.
+// is opened (true, or 0 if it is added) before the `attention` op, and the results are replaced by
+// zeros after it, so that gradients stay finite, too.
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 struct Attention {
   Value q, k, v;     // [batch, heads, length, size], of one dtype
-  Value mask, seen;  // opened; `seen`: the row is not fully masked, [.., .., length, 1]
+  Value mask, seen;  // mask: opened; seen: the row is not fully masked, [.., .., length, 1]
   bool causal = false;
   double scale = 0;
   DType out = DType::f32;
@@ -171,7 +171,8 @@ Returned flash_for_cpu(OperatorCall& c) {
   return std::vector<Value>{r.y, as_result(c, r.lse, 1, c.type(r.lse).dtype)};
 }
 
-/// Some kernels pad the rows to a multiple or keep a last dimension of size 1.
+/// The log-sum-exp as a result: some kernels pad the rows to a multiple or keep a last dimension of
+/// size 1.
 Value lse_result(OperatorCall& c, Value lse) {
   const Type* wanted = result_type(c, 1);
   if (wanted == nullptr || wanted->shape.size() < 3) return lse;

@@ -1,5 +1,5 @@
-// Rows of a table, reduced bag by bag. A bag begins at its offset, so the bag of a row depends on
-// values; shapes do not.
+// embedding_bag: rows of a table, reduced bag by bag. Each bag begins at its offset, so the bag of
+// a row depends on values, but no shape does.
 
 #include <limits>
 

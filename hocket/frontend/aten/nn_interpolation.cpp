@@ -1,4 +1,4 @@
-// Interpolation in images: at even distances, and at the positions of a grid.
+// Interpolation in images, at evenly spaced positions and at the positions of a grid.
 
 #include "hocket/frontend/aten/nn.h"
 #include "hocket/frontend/aten/operators.h"
@@ -6,7 +6,7 @@
 namespace hocket::frontend::nn {
 namespace {
 
-// ---- even distances
+// ---- evenly spaced positions
 
 /// The weight of each element of `in` in each of `out`, [in, out]: near elements by their distance,
 /// all others zero.

@@ -35,7 +35,7 @@ std::vector<Value> layer_normed(OperatorCall& c) {
 
 Returned layer_norm(OperatorCall& c) { return layer_normed(c)[0]; }
 
-/// Statistics in the dtype of the file: on CPUs they have 16 bits if all operands have.
+/// Statistics have the dtype given in the file: on CPUs they are 16-bit floats if all operands are.
 Returned native_layer_norm(OperatorCall& c) {
   std::vector<Value> y = layer_normed(c);
   for (std::size_t i : {1, 2}) y[i] = as_result(c, y[i], i, c.type(y[i]).dtype);

@@ -64,7 +64,7 @@ Value taken_from_itself(OperatorCall& c, const Ints& pads, std::string_view mode
 
 Returned pad(OperatorCall& c) { return taken_from_itself(c, c.ints("padding"), mode_of(c)); }
 
-/// Every element gets the sum of the gradients of all its copies.
+/// The gradient of an element is the sum of the gradients of all its copies.
 Returned pad_backward(OperatorCall& c) {
   Value dy = c.value("grad_output"), d = wide(c, dy).value;
   if (c.type(d).shape.size() != c.type("self").shape.size()) c.refuse("a gradient of another rank");

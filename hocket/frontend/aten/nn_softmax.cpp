@@ -1,4 +1,4 @@
-// Softmax, dropout of nothing or everything, embeddings.
+// Softmax, dropout with probability 0 or 1, embeddings.
 
 #include <limits>
 
@@ -61,7 +61,7 @@ bool keeps_all(OperatorCall& c) {
   return c.real("p") == 0 || !c.flag("train", true) || c.type("input").elements() == 0;
 }
 
-/// Dropping everything is a product with zero, as in the source: NaN and infinities give NaN.
+/// Dropout with probability 1 multiplies by zero, as in PyTorch: NaN and infinities give NaN.
 Value dropped_all(OperatorCall& c) { return c.pointwise(ops::mul, {c.value("input"), 0.0}); }
 
 Returned dropout(OperatorCall& c) {

@@ -1,5 +1,6 @@
 #pragma once
-// One call of the source, for its translation: arguments by name, functions that build values.
+// One operator call of the source and the means to translate it: arguments by name, and functions
+// that build values.
 
 #include <initializer_list>
 #include <limits>
@@ -19,7 +20,7 @@ namespace hocket::frontend {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The value of a source node: nothing, a tensor, or a list of such.
+/// The value of a source node: nothing, a tensor, or a list of values.
 struct SourceValue {
   std::optional<TensorId> tensor;
   std::vector<SourceValue> list;
@@ -29,13 +30,14 @@ struct SourceValue {
 /// tensors.
 using Returned = std::variant<Value, std::vector<Value>, SourceValue>;
 
-/// A Python number: it never changes the dtype within its kind, and is not rounded before use.
+/// A Python number. It does not affect type promotion within its kind (bool, integer, float), and
+/// is not rounded before use.
 using Number = std::variant<bool, std::int64_t, double>;
 double as_double(const Number& n);
 
 /// An argument that may be a tensor or a number.
 struct Operand {
-  Value value;  ///< none: it is the number
+  Value value;  ///< none: the operand is `number`
   Number number = false;
   Operand(Value v) : value(v) {}                            // NOLINT(google-explicit-constructor)
   Operand(Number n) : number(n) {}                          // NOLINT(google-explicit-constructor)
@@ -44,7 +46,7 @@ struct Operand {
   Operand(int n) : number(static_cast<std::int64_t>(n)) {}  // NOLINT(google-explicit-constructor)
 };
 
-/// No size or stride of a source may be larger, so that arithmetic with them does not overflow.
+/// The largest size or stride allowed in a source, so that arithmetic with them does not overflow.
 inline constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 
 class OperatorCall;
@@ -55,7 +57,7 @@ struct Row {
   /// Names of the arguments in order, as the source declares them, separated by spaces.
   std::string_view arguments;
   Returned (*translate)(OperatorCall&) = nullptr;
-  const Op* op = nullptr;  ///< for a translation that several rows share
+  const Op* op = nullptr;  ///< the op, for a translation function shared by several rows
   /// Why there is no translation.
   std::string_view refusal = {};
 };
@@ -71,7 +73,7 @@ struct Translation {
   std::vector<Remark> remarks;
   int stage = 0;
 
-  /// The process group that all collectives of the source name; empty when there are several.
+  /// The process group of all collectives in the source; empty if there are several.
   std::string sole_group;
 
   Translation(const Source& s, Graph& g, std::map<std::string, hocket::Tensor, std::less<>>& c);
@@ -85,7 +87,7 @@ class OperatorCall {
   const SourceNode& node() const { return node_; }
   Translation& translation() { return translation_; }
   Graph& graph() { return translation_.graph; }
-  /// The place for new nodes of this call. Their number is limited, because hostile sizes could ask
+  /// The place for new nodes of this call. Limits their number, because a malicious file could ask
   /// for any number.
   At at() const {
     if (++built_ > max_nodes_per_call) refuse("needs too many nodes");
@@ -110,7 +112,7 @@ class OperatorCall {
   Number number(std::string_view name, std::optional<Number> missing = {}) const;
   double real(std::string_view name, std::optional<double> missing = {}) const;
   std::int64_t integer(std::string_view name, std::optional<std::int64_t> missing = {}) const;
-  /// A position along a dimension as in Python, limited in size: far beyond the end means the end.
+  /// A position along a dimension as in Python, clamped to a limit far beyond the end.
   std::int64_t position(std::string_view name, std::int64_t missing) const;
   bool flag(std::string_view name, std::optional<bool> missing = {}) const;
   std::string text(std::string_view name, std::optional<std::string> missing = {}) const;
@@ -119,7 +121,7 @@ class OperatorCall {
   Ints ints(std::string_view name) const;
   std::vector<Number> numbers(std::string_view name) const;
   std::vector<bool> flags(std::string_view name) const;
-  /// A dimension, from 0; in the source negative ones count from the end.
+  /// A dimension, counted from 0; negative ones in the source count from the end.
   std::int64_t dim(std::string_view name, std::size_t rank,
                    std::optional<std::int64_t> missing = {}) const;
   /// The same, for operators that treat a tensor of rank 0 as one of rank 1.
@@ -136,7 +138,7 @@ class OperatorCall {
   SourceValue alias(TensorId t) const { return {t, {}}; }
   SourceValue fresh(Value v) { return {translation_.storages.fresh(v), {}}; }
   SourceValue view(TensorId of, const Op& op, std::initializer_list<Named> attributes);
-  /// The same elements under another shape, sharing the storage; itself when the shape is equal.
+  /// A view of another shape that shares the storage; `of` itself if the shape is equal.
   SourceValue reshape_view(TensorId of, const Shape& shape);
 
   // ---- values
@@ -145,15 +147,15 @@ class OperatorCall {
               std::initializer_list<Named> attributes = {});
   std::vector<Value> build_all(const Op& op, std::span<const Value> inputs,
                                std::initializer_list<Named> attributes = {});
-  /// For ops whose operands are lists: one list per slot.
+  /// Builds a node of an op whose operands are lists: one list per slot.
   std::vector<Value> build_lists(const Op& op, std::initializer_list<std::vector<Value>> slots,
                                  std::initializer_list<Named> attributes = {});
-  /// A constant of rank 0; equal ones are made once.
+  /// A rank-0 constant; equal constants share one node.
   Value scalar(DType dtype, const Number& n);
   Value filled(const Type& type, const Number& n);
   /// A constant with these values.
   Value constant(const hocket::Tensor& tensor);
-  /// The index along one dimension of a shape.
+  /// The index of each element along one dimension.
   Value iota(const Type& type, std::int64_t dim);
   Value cast(Value v, DType dtype);
   Value reshape(Value v, const Shape& shape);
@@ -162,9 +164,9 @@ class OperatorCall {
   Value slice(Value v, std::int64_t dim, std::int64_t start, std::int64_t stop,
               std::int64_t step = 1);
   Value reduce(const Op& op, Value v, const Ints& dims, bool keep);
-  /// Elementwise with the source's promotion and broadcasting. With `to_float`, and in
-  /// float_pointwise, integers become the default float first. In 16-bit products and quotients a
-  /// number as second operand is not rounded first.
+  /// An elementwise node with PyTorch's type promotion and broadcasting. With `to_float`, and in
+  /// float_pointwise, integers are first converted to the default float. In 16-bit products and
+  /// quotients, a number as second operand is not rounded first.
   Value pointwise(const Op& op, std::initializer_list<Operand> operands) {
     return pointwise(op, std::span(operands.begin(), operands.size()), false);
   }
@@ -177,18 +179,18 @@ class OperatorCall {
   DType promoted(std::initializer_list<Operand> operands) const {
     return promoted(std::span(operands.begin(), operands.size()));
   }
-  /// The operand as a value of this dtype, a number as a constant.
+  /// The operand cast to this dtype; a number becomes a constant.
   Value plain(const Operand& o, DType dtype) {
     return o.value ? cast(o.value, dtype) : scalar(dtype, o.number);
   }
-  /// The shape that two shapes are broadcast to.
+  /// The common shape of two shapes under broadcasting.
   Shape joined(const Shape& a, const Shape& b) const;
-  /// The shape that all of these are broadcast to.
+  /// The common shape of all values under broadcasting.
   Shape common_shape(std::span<const Value> values) const;
   Shape common_shape(std::initializer_list<Value> values) const {
     return common_shape(std::span(values.begin(), values.size()));
   }
-  /// Broadcast as an operand of an elementwise op of this shape; rank 0 stays.
+  /// Broadcasts v for an elementwise op of this shape; rank 0 stays.
   Value spread(Value v, const Shape& shape) {
     return type(v).shape.empty() ? v : broadcast(v, shape);
   }
@@ -210,7 +212,7 @@ class OperatorCall {
   mutable std::int64_t built_ = 0;
 };
 
-/// The dtype of a binary operation on tensors of these dtypes, neither of rank 0.
+/// The result dtype of a binary operation on tensors of these dtypes, neither of rank 0.
 DType promote(DType a, DType b);
 
 }  // namespace hocket::frontend

@@ -46,7 +46,7 @@ class OperatorTable {
     if (overload == ".int") overloads.emplace_back(".dim_int");
     for (const std::string& o : overloads)
       if (auto it = index_.find(std::string(name) + o); it != index_.end()) return it->second;
-    // A result that is written somewhere is copied in any case, so `x_copy` has the row of `x`.
+    // The result of `x_copy` is copied in any case, so it is translated by the row of `x`.
     if (name.ends_with("_copy")) return find_plain(name.substr(0, name.size() - 5), overload);
     return nullptr;
   }
@@ -54,7 +54,7 @@ class OperatorTable {
   std::unordered_map<std::string_view, const Row*> index_;
 };
 
-/// The legacy dialect passes work handles around, which cannot be represented here.
+/// True for the legacy collectives, which return work handles. These cannot be represented here.
 bool is_legacy_collective(std::string_view target) {
   return target.starts_with("c10d.") || target.find("comm_result") != target.npos ||
          target.find("wait_comm") != target.npos;

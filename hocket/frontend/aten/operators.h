@@ -1,5 +1,5 @@
 #pragma once
-// The table of operators: one span of rows per file of this folder.
+// The table of operators: one span of rows for each file of this folder.
 
 #include <span>
 #include <vector>

@@ -14,13 +14,13 @@ namespace {
 
 Returned unary_float(OperatorCall& c) { return c.float_pointwise(*c.row().op, {c.value("self")}); }
 
-/// The sign of a bool is itself.
+/// The sign of a bool is the bool itself.
 Returned sign(OperatorCall& c) {
   Value x = c.value("self");
   return c.type(x).dtype == DType::boolean ? x : c.pointwise(ops::sign, {x});
 }
 
-/// Where one operand is NaN, the other one.
+/// fmax and fmin: if one operand is NaN, the result is the other.
 Returned extreme_but_nan(OperatorCall& c) {
   Operand a = c.operand("self"), b = c.operand("other");
   DType dtype = c.promoted({a, b});
@@ -32,13 +32,13 @@ Returned extreme_but_nan(OperatorCall& c) {
   return c.broadcast(c.build(ops::select, {is_nan(y), c.spread(x, shape), best}), shape);
 }
 
-/// Integers stay as they are.
+/// Rounding leaves integers unchanged.
 Returned rounding(OperatorCall& c) {
   Value x = c.value("self");
   return is_float(c.type(x).dtype) ? c.pointwise(*c.row().op, {x}) : x;
 }
 
-/// For integers the maximum with 0, since the `relu` op takes floats.
+/// For integers the maximum with 0, since the `relu` op takes only floats.
 Returned relu(OperatorCall& c) {
   Value x = c.value("self");
   if (!is_float(c.type(x).dtype)) return c.pointwise(ops::maximum, {x, 0});
@@ -114,7 +114,8 @@ Returned fmod(OperatorCall& c) {
 
 Returned pow_scalar(OperatorCall& c) { return power(c, c.value("self"), c.number("exponent")); }
 
-/// By squaring, over the bits of the exponent; a negative power is 0 except for bases 1 and -1.
+/// Repeated squaring over the bits of the exponent. A negative power is 0, except for the bases 1
+/// and -1.
 Value integer_power(OperatorCall& c, Value base, Value exponent) {
   Shape shape = c.common_shape({base, exponent});
   base = c.broadcast(base, shape);

@@ -9,8 +9,8 @@ namespace {
 
 using nn::Expr;
 
-/// `combine(earlier, later)` gives, for several values at once and elementwise, those of both
-/// ranges together.
+/// `combine(earlier, later)` combines the values of two adjacent ranges elementwise, for several
+/// tensors at once.
 template <class F>
 std::vector<Value> scan(OperatorCall& c, std::vector<Value> xs, std::int64_t dim, F combine) {
   std::int64_t size = c.type(xs[0]).shape[static_cast<std::size_t>(dim)];

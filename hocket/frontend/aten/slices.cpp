@@ -9,7 +9,7 @@
 namespace hocket::frontend {
 namespace {
 
-/// Part of one dimension, sharing the storage.
+/// A view of a part of one dimension.
 SourceValue part(OperatorCall& c, TensorId x, std::int64_t dim, std::int64_t start,
                  std::int64_t stop, std::int64_t step = 1) {
   const Shape& shape = c.type(x).shape;
@@ -127,7 +127,7 @@ Returned tensor_split(OperatorCall& c) {
   return parts(c, x, d, sizes);
 }
 
-/// Split before these indices, which are those of a slice.
+/// Splits before the given indices, which follow the rules of slices.
 Returned tensor_split_at(OperatorCall& c) {
   TensorId x = c.tensor("self");
   std::int64_t d = c.dim("dim", c.type(x).shape.size(), 0);
@@ -153,7 +153,7 @@ Returned unbind(OperatorCall& c) {
   return all;
 }
 
-/// The same parts as copies, which share no storage.
+/// The same parts as copies that do not share the storage.
 Returned copies(OperatorCall& c, const SourceValue& all) {
   std::vector<Value> values;
   for (const SourceValue& v : all.list) values.push_back(c.read(*v.tensor));

@@ -33,8 +33,8 @@ Value offsets(At at, const Shape& shape, const Ints& strides, std::int64_t offse
   return sum;
 }
 
-/// True when two indices may refer to one element. Sorted by stride, each stride must exceed the
-/// reach of all smaller ones.
+/// True if two indices may refer to one element. They cannot if, sorted by size, each stride
+/// exceeds the reach of all smaller ones.
 bool overlaps(const Shape& shape, const Ints& strides) {
   std::vector<std::pair<std::int64_t, std::int64_t>> dims;
   for (std::size_t d = 0; d < shape.size(); ++d)
@@ -158,7 +158,7 @@ SourceValue diagonal_of(OperatorCall& c, TensorId x, std::int64_t offset, std::i
   return strided(c, x, in_order(shape.size()), sizes, strides, start);
 }
 
-/// Windows along a dimension, as a new last one.
+/// Windows along a dimension, which become a new last dimension.
 struct Windows {
   Shape shape;
   Ints strides;
@@ -193,7 +193,7 @@ Returned diagonal_scatter(OperatorCall& c) {
   return replaced(c, c.value("self"), c.value("src"), choose_diagonal);
 }
 
-/// The last dimension as the diagonal of two new ones, which are the last ones by default.
+/// The last dimension becomes the diagonal of two new ones, which come last by default.
 Returned diag_embed(OperatorCall& c) {
   Value x = c.value("self");
   Shape shape = c.type(x).shape;

@@ -12,7 +12,7 @@
 namespace hocket::frontend {
 namespace {
 
-// Limits for the unpacked size of an archive: weights never compress as much as a zip bomb.
+// Limits for the unpacked size of an archive, against zip bombs: weights hardly compress.
 constexpr std::uint64_t always_unpacked = std::uint64_t{64} << 20;
 constexpr std::uint64_t unpacked_ratio = 100;
 
@@ -34,7 +34,7 @@ std::string in_lower_case(std::string text) {
 struct Archive::Data {
   std::string where;
   MappedFile file;
-  std::string owned;  // instead of the file
+  std::string owned;  // the bytes, if not read from a file
   std::uint64_t bytes = 0;
   zip_t* zip = nullptr;
   std::vector<Entry> entries;

@@ -15,7 +15,7 @@ class Archive {
  public:
   struct Entry {
     std::string name;
-    std::uint64_t size = 0;  ///< as the archive says
+    std::uint64_t size = 0;  ///< as given in the archive
   };
 
   /// Error `PATH: what is wrong`.

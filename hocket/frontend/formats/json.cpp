@@ -191,7 +191,7 @@ JsonDocument JsonDocument::parse(std::string_view text, std::string where) {
     if (at.is_object())
       if (auto key = twice(at.object(), keys))
         at.refuse(fmt::format("key {} stands there twice", shown(*key)));
-    // Enters objects and arrays; a closing bracket is a word of its own.
+    // Enters objects and arrays; a closing bracket takes a word of the tape.
     at.index_ = at.is_object() || at.is_array() ? at.index_ + 1 : at.after();
   }
   return JsonDocument(std::move(data));

@@ -1,5 +1,5 @@
 #pragma once
-// Untrusted JSON as a tree. A value that is not what the reader wants is an Error with its place:
+// Reads untrusted JSON as a tree. A value of the wrong kind is an Error with its place:
 // `graph.json: nodes[3].args[1].float: a string, wanted a number`.
 
 #include <cstddef>
@@ -18,8 +18,8 @@ inline constexpr std::size_t max_json_depth = 128;
 class JsonArray;
 class JsonObject;
 
-/// The parser's tape: a word per bracket, string or literal, two per number. Every opening bracket
-/// has the index after its closing one, so a value is skipped in O(1).
+/// The parser's tape: one word for each bracket, string or literal, two for each number. Every
+/// opening bracket has the index after its closing one, so a value is skipped in O(1).
 struct JsonTape {
   const std::uint64_t* words = nullptr;
   const std::uint8_t* strings = nullptr;

@@ -11,9 +11,9 @@
 
 namespace hocket::frontend {
 
-/// PyTorch's name of a dtype, such as `float32`; nothing for those that Hocket does not have.
+/// The dtype with this name in PyTorch, such as `float32`; nothing if Hocket does not have it.
 std::optional<DType> torch_dtype(std::string_view name);
-/// All of them, for messages.
+/// The names of all dtypes, for messages.
 std::string torch_dtype_names();
 
 /// A list of sizes. Error when one is negative, or their number or product is too large.

@@ -21,7 +21,7 @@ Argument boolean(Json v) { return v.boolean(); }
 Argument string(Json v) { return std::string(v.string()); }
 Argument integers(Json v) { return read_list(v, integer); }
 
-/// A number that could have been symbolic; a name is one that varies.
+/// A size that may be symbolic in the format. A name means a size that varies, which is refused.
 Argument symbol(Json value) {
   auto [kind, content] = read_union(value);
   if (kind == "as_float") return read_float(content);

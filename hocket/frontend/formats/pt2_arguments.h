@@ -1,5 +1,5 @@
 #pragma once
-// Arguments of torch.export nodes, and the values that they name.
+// Arguments of torch.export nodes, and the named values that they refer to.
 
 #include <string_view>
 #include <unordered_map>
@@ -9,7 +9,7 @@
 
 namespace hocket::frontend {
 
-/// The values of a graph, known from their definition on. Holds views into the document.
+/// The values of a graph by name, each from its definition on. Holds views into the document.
 class NamedValues {
  public:
   /// `metas` has types and strides by name.

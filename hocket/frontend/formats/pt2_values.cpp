@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t max_table_bytes = std::size_t{1} << 30;
 constexpr std::int64_t strided_layout = 7;
 
-// A stride of 0 makes a large tensor from few bytes. Tensors beyond these limits are refused.
+// With a stride of 0, few bytes make a large tensor. Tensors beyond these limits are refused.
 constexpr std::int64_t always_allowed = 64 << 20, allowed_ratio = 4;
 
 struct ScalarType {

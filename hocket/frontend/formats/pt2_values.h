@@ -1,5 +1,5 @@
 #pragma once
-// Pieces of the torch.export schema: dtypes by number, tensors' metadata, the tensors themselves.
+// Parts of the torch.export schema: dtypes by number, metadata of tensors, and tensors.
 
 #include <map>
 #include <optional>
@@ -55,7 +55,7 @@ class Payloads {
   const Archive* archive_;
   Table weights_, constants_;
   std::string entry_, data_;    // the entry read last
-  std::int64_t allowed_bytes_;  // that tensors may still take
+  std::int64_t allowed_bytes_;  // bytes that further tensors may take
 };
 
 }  // namespace hocket::frontend

@@ -46,7 +46,7 @@ struct ByteRange {
 struct Safetensors::Data {
   std::string where;
   MappedFile file;
-  std::string owned;       // instead of the file
+  std::string owned;       // the bytes, if not read from a file
   std::string_view bytes;  // of the data, after the header
   std::map<std::string, Type, std::less<>> types;
   std::map<std::string, ByteRange, std::less<>> ranges;

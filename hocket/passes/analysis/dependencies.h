@@ -24,8 +24,7 @@ class NodeLists {
   }
 
  private:
-  std::vector<std::uint32_t>
-      starts_;  // by node, plus the end of the last list; empty when there are no entries
+  std::vector<std::uint32_t> starts_;  // by node, plus the end; empty without entries
   std::vector<NodeId> nodes_;
 };
 

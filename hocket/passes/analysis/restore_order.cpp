@@ -91,11 +91,9 @@ class Sorter {
 
   Graph& g_;
   Dependencies order_;
-  std::vector<std::uint32_t>
-      blocked_;  // by node: number of edges from nodes that are not placed yet
-  std::vector<std::size_t>
-      holds_;                 // by node: number of soft edges from readers that are not placed yet
-  std::vector<bool> passed_;  // by node: the walk has been there
+  std::vector<std::uint32_t> blocked_;  // by node: edges from nodes not placed yet
+  std::vector<std::size_t> holds_;      // by node: soft edges from readers not placed yet
+  std::vector<bool> passed_;            // by node: the walk has been there
   Queue ready_, held_;
   std::size_t placed_ = 0;
 };

@@ -90,8 +90,7 @@ NodeId front(const Graph& g, std::span<const NodeId> moved) {
 void delay_slices(const SlicedGraph& sliced) {
   Graph& g = *sliced.graph;
   std::vector<NodeId> nodes;
-  std::vector<std::pair<std::uint32_t, NodeId>>
-      starts;  // delayed starts with the position of their first reader
+  std::vector<std::pair<std::uint32_t, NodeId>> starts;  // position needed, node
   for (std::size_t i = 0; i < sliced.slices.size(); ++i) {
     const UpdateSlice& slice = sliced.slices[i];
     if (!sliced.moves(i)) continue;

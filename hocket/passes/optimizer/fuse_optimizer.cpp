@@ -53,8 +53,7 @@ using Group = std::vector<NodeId>;
 /// Groups of optimizers that can be joined, including groups of one node. Remarks say why others
 /// cannot.
 std::vector<Group> find_groups(Graph& g, const Dependencies& order) {
-  std::vector<std::uint32_t> depth(
-      g.node_bound());  // number of optimizers on the longest path to a node
+  std::vector<std::uint32_t> depth(g.node_bound());  // optimizers on the longest path to a node
   std::vector<Group> groups;
   std::unordered_map<std::string, std::size_t> index;
   std::unordered_map<std::string, NodeId> alike, same_op;  // the first such node, at any depth
@@ -159,10 +158,9 @@ class Joiner {
   Graph& graph_;
   const Dependencies& order_;
   std::vector<Group> groups_;
-  std::vector<NodeId> unit_;  // by node: itself, or the last of its group
-  std::vector<std::uint32_t>
-      missing_;             // by unit: members not visited yet, plus units that must come first
-  std::vector<bool> done_;  // by unit
+  std::vector<NodeId> unit_;            // by node: itself, or the last of its group
+  std::vector<std::uint32_t> missing_;  // by unit: members not visited, units that must come first
+  std::vector<bool> done_;              // by unit
   std::unordered_map<NodeId, const Group*> group_of_;  // by unit
   std::unordered_map<NodeId, std::vector<NodeId>> waiting_;
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>

@@ -39,10 +39,9 @@ class ShardGathers {
   Graph& g_;
   const ShardPlan& plan_;
   std::vector<Gather> gathers_;
-  std::unordered_map<NodeId, std::size_t> open_;  // by origin
-  std::unordered_map<NodeId, std::uint32_t>
-      outstanding_;                       // by origin: number of values not computed yet
-  std::vector<std::uint32_t> gather_of_;  // by value, from 1; 0 is none
+  std::unordered_map<NodeId, std::size_t> open_;           // by origin
+  std::unordered_map<NodeId, std::uint32_t> outstanding_;  // by origin: values not computed yet
+  std::vector<std::uint32_t> gather_of_;                   // by value, from 1; 0 is none
 };
 
 }  // namespace hocket

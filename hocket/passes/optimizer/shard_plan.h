@@ -15,8 +15,7 @@ struct ShardPlan {
   std::vector<bool> gathered;   ///< by value: the sharded new parameters, which are gathered
   std::vector<Value> states;    ///< inputs that become pieces
   std::vector<NodeId> reduces;  ///< all-reduces with members that become pieces, in list order
-  std::vector<NodeId>
-      origin;  ///< by sharded value: the all-reduce of its gradient; of several, the last
+  std::vector<NodeId> origin;   ///< by sharded value: the last all-reduce that it comes from
   std::vector<Value> equal;  ///< other state that pieces are computed from, which must start equal
 };
 
