@@ -87,7 +87,8 @@ class Checker:
             bad = compile_faults(self.root, self.scratch, file, left)
             if not bad:
                 break
-            # An error may hide others, and one mutant may be blamed for its neighbour: those that are blamed go.
+            # An error may hide others, or be reported at a neighbouring mutant: removes the mutants
+            # at reported lines and tries again.
             left = [(n, p) for n, p in left if n not in bad]
         good = {p for _, p in left}
         for p in group:

@@ -21,7 +21,7 @@ STOPS = {";", ",", "?", ":", "return", "throw", "case", "else", "do", "co_return
 STATEMENT_WORDS = {"return", "throw", "using", "case", "default", "if", "for", "while", "do", "switch", "goto", "try",
                    "delete", "else", "namespace", "static_assert", "template", "public", "private", "new", "operator"}
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
-# Calls whose arguments make nothing but the text of an error or a remark.
+# Calls whose arguments only form the text of an error or a remark.
 MESSAGE = re.compile(r"fail|fail_\w+|\w+_fail|refuse|refuse_\w+|failure|remark|format|\w*Error")
 KINDS = ["comparison", "logic", "arithmetic", "condition", "statement", "constant", "swap"]
 
@@ -70,7 +70,7 @@ def tokens_of(source):
         else:
             if list_ and not after_space:
                 list_[-1].spaced = False
-            # None: space before it; what follows decides.
+            # None: there is space before it, and the next character decides.
             list_.append(Token(kind, text, m.start(), line, None if after_space else False))
             after_space = False
         line += text.count("\n")
@@ -169,7 +169,7 @@ def condition_places(s):
             continue
         if s.at(i) == "if" and s.at(i + 1) == "(" and i + 1 in s.match:
             first, last = i + 2, s.match[i + 1] - 1
-            for j in range(first, last):  # an initialiser stands before the condition
+            for j in range(first, last):  # an initialiser comes before the condition
                 if s.at(j) == ";" and s.outer[j] == i + 1:
                     first = j + 1
             text = s.piece(first, last)
@@ -270,8 +270,8 @@ def places(file, text):
     s = Source(file, text)
     found = [p for find in (operator_places, condition_places, statement_places, constant_places, swap_places)
              for p in find(s)]
-    # What is written twice must not hold a comment: on one line it would swallow the rest.
-    # Nor a raw string, nor the sign that stands for the switch.
+    # Copied source must not contain a comment, which would end the line. Nor a raw string, nor the
+    # placeholder of the switch.
     clean = [p for p in found if p.end - p.start < 600
              and not any(mark in text[p.start:p.end] for mark in ("//", "/*", 'R"', "@"))]
     return sorted(clean, key=lambda p: (p.start, p.end, p.template))

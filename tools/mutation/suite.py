@@ -10,19 +10,20 @@ import subprocess
 import threading
 import time
 
-# Behaviour alone can kill a mutant: these look at the sources, or take a compiler.
+# Not run, because they check the sources or need a compiler, and only behaviour may reveal a
+# mutant.
 NOT_RUN = {"coverage", "layers", "ops_listed", "install"}
 FIRST = ["golden", "unit", "samples", "cli_cases", "cli_readme", "threads"]
 LAST = re.compile("fuzz_|large_|comm_faults")
-MEMORY = 8 << 30  # bytes of address space: a loop that never ends must not take the machine
+MEMORY = 8 << 30  # bytes of address space, so that an endless loop does not exhaust the machine
 
 
 @dataclasses.dataclass
 class Test:
     name: str
     command: list
-    serial: bool = False   # wants its cores: a failure beside other tests is tried again
-    seconds: float = 60.0  # without a mutant
+    serial: bool = False   # needs its cores: a failure while other tests run is tried again
+    seconds: float = 60.0  # duration without a mutant
 
 
 def environment(mutant, folder):
@@ -37,7 +38,7 @@ def limit_memory():
 
 
 def start(command, env, folder):
-    # A session of its own, so that whatever it starts can be ended with it.
+    # A session of its own, so that all processes that it starts can be ended with it.
     return subprocess.Popen(command, env=env, cwd=folder, text=True, errors="replace", stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
                             preexec_fn=limit_memory)

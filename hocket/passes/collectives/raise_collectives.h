@@ -15,14 +15,19 @@ namespace hocket {
 ///     %h1 = all_reduce(%d1)                %d1 = div(%g1, %n)
 ///     %h2 = all_reduce(%d2)                %h1 = all_reduce(%d1)
 ///
-/// Each collective goes right behind the last of its operands, to the front of the graph when these
-/// are inputs, and takes along cheap nodes with one operand in front of it (a division, a view). No
+/// Each collective goes right behind the last of its operands, or to the front of the graph if
+/// these are inputs. Cheap nodes with one operand in front of it (a division, a view) move along.
+/// Only the order of nodes changes, and all operands are still defined before they are read, so no
 /// value changes. Collectives that ranks with another graph take part in keep their order, and none
 /// passes a barrier of its group. O(nodes).
 void expedite_collectives(Graph& g, const NoOptions& options);
 
 /// The same, but collectives of one group keep their order, for graphs in which a pass or the user
 /// has chosen it. O(nodes).
+///
+///     %b = matmul(%a, %a)                  %b = matmul(%a, %a)
+///     %d = matmul(%c, %c)          ->      %h = all_reduce(%b)
+///     %h = all_reduce(%b)                  %d = matmul(%c, %c)
 void raise_collectives(Graph& g, const NoOptions& options);
 
 }  // namespace hocket
