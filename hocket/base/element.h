@@ -118,6 +118,12 @@ using Compute = decltype(load(T{}));
 template <class T>
 using Accumulate = std::conditional_t<std::is_integral_v<Compute<T>>, std::int64_t, Compute<T>>;
 
+/// False for integers.
+template <class T>
+bool is_nan(T a) {
+  return a != a;
+}
+
 // Integer arithmetic wraps; doing it unsigned keeps it defined.
 template <class T>
 T wrapping_add(T a, T b) {

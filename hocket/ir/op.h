@@ -4,6 +4,7 @@
 #include <array>
 #include <concepts>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -16,11 +17,13 @@
 namespace hocket {
 
 class Graph;
+class Layout;  // ops/layout.h
 class Scalar;  // ops/scalar.h
 class World;
 struct KernelCall;    // ops/kernel.h
 struct ExchangeCall;  // ops/kernel.h
 struct ExpandCall;    // ops/expand.h
+struct ViewOf;        // ops/layout.h
 struct At;
 
 /// A list of at most N elements, for constexpr records.
@@ -77,8 +80,12 @@ struct Op {
   std::vector<Type> (*infer)(const InferCall&) = nullptr;
   /// The semantics of an elementwise op on one element. Called with symbolic scalars, to trace it.
   Scalar (*body)(std::span<const Scalar>) = nullptr;
-  /// The reference kernel of an op that is neither elementwise nor a collective.
+  /// The reference kernel of an op that is neither elementwise, a view nor a collective.
   void (*kernel)(KernelCall&) = nullptr;
+  /// For an op whose result shows elements of its first operand and computes nothing: which of the
+  /// operand's bytes. None where that layout of the operand does not allow it without a copy; a
+  /// row-major operand always does.
+  std::optional<ViewOf> (*view)(const InferCall&, const Layout& operand) = nullptr;
 
   /// The semantics of a composite: builds it from smaller ops. A backend may have a faster kernel.
   std::vector<Value> (*expand)(ExpandCall&) = nullptr;
@@ -108,6 +115,12 @@ struct Op {
   /// Number of arithmetic operations of a node; `written` holds its result types. Without this
   /// function they are counted in the body or the expansion, otherwise there are none.
   double (*flops)(const InferCall&) = nullptr;
+  /// Bytes that the kernel takes from KernelCall::scratch at most, `written` being its result
+  /// types.
+  std::int64_t (*scratch)(const InferCall&) = nullptr;
+  // For a kernel; bodies and views take any layout.
+  bool reads_any_layout = false;   ///< it takes operands in any layout that has DimAxes
+  bool writes_any_layout = false;  ///< it writes results in any dense one that has DimAxes
 
   /// True when an equal node with equal operands gives the same value, so that the two can be
   /// merged.
@@ -126,6 +139,10 @@ struct Op {
   Value operator()(At at, std::initializer_list<Value> inputs,
                    std::initializer_list<Named> attributes = {}) const;
 };
+
+/// The types of the results: those that the op infers, once the number of operands fits its record.
+/// Throws Error when the op refuses, and when other types are written.
+std::vector<Type> infer_types(const InferCall& call);
 
 /// The only two ops that the IR itself uses: values enter a graph through inputs and leave it
 /// through the return.

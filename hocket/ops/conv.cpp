@@ -6,6 +6,7 @@
 #include "hocket/base/error.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"
+#include "hocket/ops/sums.h"
 
 namespace hocket::ops {
 namespace {
@@ -193,14 +194,13 @@ void for_each_product(const Geometry& g, F f) {
 enum class Wanted : std::uint8_t { wide, deep, weight };
 
 /// Two of the three tensors are given; sums of products go into the third.
-void accumulate(KernelCall& c, const Geometry& g, Wanted wanted, const Tensor& first,
-                const Tensor& second) {
-  Tensor& out = c.out();
-  visit(out.type().dtype, [&](auto tag) {
+void accumulate(KernelCall& c, const Geometry& g, Wanted wanted) {
+  const View& out = c.out();
+  visit(out.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_floating_point_v<Compute<T>>) {
-      std::vector<Accumulate<T>> sums(static_cast<std::size_t>(out.type().elements()));
-      const T *a = first.as<T>(), *b = second.as<T>();
+      std::span<Accumulate<T>> sums = start_sums<T>(c, out);
+      const T *a = c.inputs[0].as<T>(), *b = c.inputs[1].as<T>();
       auto add = [&](std::int64_t to, std::int64_t i, std::int64_t j) {
         sums[static_cast<std::size_t>(to)] += load(a[i]) * load(b[j]);
       };
@@ -210,27 +210,27 @@ void accumulate(KernelCall& c, const Geometry& g, Wanted wanted, const Tensor& f
         for_each_product(g, [&](auto wide, auto deep, auto weight) { add(wide, deep, weight); });
       else
         for_each_product(g, [&](auto wide, auto deep, auto weight) { add(weight, deep, wide); });
-      for (std::size_t i = 0; i < sums.size(); ++i) out.as<T>()[i] = store<T>(sums[i]);
+      store_sums<T>(sums, out);
     }
   });
 }
 
 void run_conv(KernelCall& c) {
-  const Shape &x = c.inputs[0].type().shape, &w = c.inputs[1].type().shape, &y = c.types[0].shape;
+  const Shape &x = c.inputs[0].type.shape, &w = c.inputs[1].type.shape, &y = c.out().type.shape;
   if (c.attr<bool>("transposed"))
-    accumulate(c, geometry(c, y, x, w), Wanted::wide, c.inputs[0], c.inputs[1]);
+    accumulate(c, geometry(c, y, x, w), Wanted::wide);
   else
-    accumulate(c, geometry(c, x, y, w), Wanted::deep, c.inputs[0], c.inputs[1]);
+    accumulate(c, geometry(c, x, y, w), Wanted::deep);
 }
 
 void run_grad_input(KernelCall& c) {
-  const Shape &dy = c.inputs[0].type().shape, &w = c.inputs[1].type().shape;
-  accumulate(c, geometry(c, c.types[0].shape, dy, w), Wanted::wide, c.inputs[0], c.inputs[1]);
+  const Shape &dy = c.inputs[0].type.shape, &w = c.inputs[1].type.shape, &x = c.out().type.shape;
+  accumulate(c, geometry(c, x, dy, w), Wanted::wide);
 }
 
 void run_grad_weight(KernelCall& c) {
-  const Shape &dy = c.inputs[0].type().shape, &x = c.inputs[1].type().shape;
-  accumulate(c, geometry(c, x, dy, c.types[0].shape), Wanted::weight, c.inputs[0], c.inputs[1]);
+  const Shape &dy = c.inputs[0].type.shape, &x = c.inputs[1].type.shape, &w = c.out().type.shape;
+  accumulate(c, geometry(c, x, dy, w), Wanted::weight);
 }
 
 /// A multiplication and an addition for each element of the weight and each position of the window,
@@ -274,7 +274,8 @@ constinit const Op conv{.name = "conv",
                                         "more at the end of a transposed result"}},
                         .infer = infer_conv,
                         .kernel = run_conv,
-                        .flops = conv_flops};
+                        .flops = conv_flops,
+                        .scratch = sums_scratch};
 
 constinit const Op conv_grad_input{
     .name = "conv_grad_input",
@@ -283,7 +284,8 @@ constinit const Op conv_grad_input{
     .attributes = {stride, padding, dilation, groups, {"shape", AttributeKind::ints, "of x"}},
     .infer = infer_grad_input,
     .kernel = run_grad_input,
-    .flops = conv_flops};
+    .flops = conv_flops,
+    .scratch = sums_scratch};
 
 constinit const Op conv_grad_weight{
     .name = "conv_grad_weight",
@@ -292,6 +294,7 @@ constinit const Op conv_grad_weight{
     .attributes = {stride, padding, dilation, groups, {"shape", AttributeKind::ints, "of w"}},
     .infer = infer_grad_weight,
     .kernel = run_grad_weight,
-    .flops = conv_flops};
+    .flops = conv_flops,
+    .scratch = sums_scratch};
 
 }  // namespace hocket::ops

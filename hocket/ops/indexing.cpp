@@ -2,9 +2,8 @@
 // run time.
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <cstring>
-#include <numeric>
 
 #include "hocket/base/element.h"
 #include "hocket/base/error.h"
@@ -12,7 +11,8 @@
 #include "hocket/ops/infer.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"
-#include "hocket/ops/strided.h"
+#include "hocket/ops/sums.h"
+#include "hocket/ops/walk.h"
 
 namespace hocket::ops {
 namespace {
@@ -22,8 +22,8 @@ void require_index(const InferCall& c, const Type& t) {
     fail("{}: index is {}, wanted i64 or i32", c.op.name, to_text(t));
 }
 
-std::int64_t index_at(const Tensor& t, std::int64_t i) {
-  return t.type().dtype == DType::i64 ? t.as<std::int64_t>()[i] : t.as<std::int32_t>()[i];
+std::int64_t index_at(const ConstView& t, std::int64_t i) {
+  return t.type.dtype == DType::i64 ? t.as<std::int64_t>()[i] : t.as<std::int32_t>()[i];
 }
 
 std::int64_t checked(const KernelCall& c, std::int64_t index, std::int64_t size) {
@@ -54,24 +54,27 @@ std::vector<Type> infer_gather(const InferCall& c) {
 
 /// Calls f(place in x, i) for each index in row-major order, i counting them.
 template <class F>
-void for_each_place(const KernelCall& c, const Tensor& x, const Tensor& index, F f) {
+void for_each_place(const KernelCall& c, F f) {
+  const ConstView &x = c.inputs[0], &index = c.inputs[1];
   auto dim = static_cast<std::size_t>(c.attr<std::int64_t>("dim"));
-  Shape strides = strides_of(x.type().shape), others = strides;
-  others[dim] = 0;
-  std::int64_t i = 0;
-  for_each_offset(index.type().shape, others, [&](std::int64_t base) {
-    f(base + checked(c, index_at(index, i), x.type().shape[dim]) * strides[dim], i);
+  Walk<1> others;  // places in x of index 0 along `dim`
+  std::int64_t stride = 1, along = 1, i = 0;
+  for (std::size_t d = x.type.shape.size(); d-- > 0; stride *= x.type.shape[d]) {
+    if (d == dim) along = stride;
+    others.add_outer(index.type.shape[d], {d == dim ? 0 : stride});
+  }
+  others.for_each([&](auto base) {
+    f(base[0] + checked(c, index_at(index, i), x.type.shape[dim]) * along, i);
     ++i;
   });
 }
 
 void run_gather(KernelCall& c) {
-  const Tensor& x = c.inputs[0];
-  Tensor& out = c.out();
-  visit_size(x.type().dtype, [&](auto tag) {
+  visit_size(c.out().type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for_each_place(c, x, c.inputs[1],
-                   [&](std::int64_t place, std::int64_t i) { out.as<T>()[i] = x.as<T>()[place]; });
+    const T* x = c.inputs[0].as<T>();
+    T* out = c.out().as<T>();
+    for_each_place(c, [&](std::int64_t place, std::int64_t i) { out[i] = x[place]; });
   });
 }
 
@@ -91,35 +94,36 @@ std::vector<Type> infer_scatter(const InferCall& c) {
   return {x};
 }
 
-Tensor copied(const Tensor& x) {
-  Tensor out(x.type());
-  if (!x.bytes().empty()) std::memcpy(out.bytes().data(), x.bytes().data(), x.bytes().size());
-  return out;
+void copy_operand(const ConstView& x, const View& out) {
+  std::memcpy(out.data, x.data, x.bytes().size());
+}
+
+/// Combines elements in the accumulate dtype.
+template <class T, class Combine>
+void scatter_by(const KernelCall& c, Combine combine) {
+  using Sum = Accumulate<T>;
+  const T* source = c.inputs[2].as<T>();
+  T* out = c.out().as<T>();
+  for_each_place(c, [&](std::int64_t place, std::int64_t i) {
+    out[place] =
+        store<T>(combine(static_cast<Sum>(load(out[place])), static_cast<Sum>(load(source[i]))));
+  });
 }
 
 void run_scatter(KernelCall& c) {
-  const Tensor &x = c.inputs[0], &source = c.inputs[2];
-  Tensor out = copied(x);
+  copy_operand(c.inputs[0], c.out());
   const auto& way = c.attr<std::string>("reduce");
-  visit(x.type().dtype, [&](auto tag) {
+  visit(c.out().type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Sum = Accumulate<T>;
-    for_each_place(c, x, c.inputs[1], [&](std::int64_t place, std::int64_t i) {
-      auto a = static_cast<Sum>(load(out.as<T>()[place])),
-           b = static_cast<Sum>(load(source.as<T>()[i]));
-      if (way == "replace")
-        out.as<T>()[place] = source.as<T>()[i];
-      else if (way == "sum")
-        out.as<T>()[place] = store<T>(wrapping_add(a, b));
-      else if (way == "product")
-        out.as<T>()[place] = store<T>(wrapping_mul(a, b));
-      else if (way == "min")
-        out.as<T>()[place] = store<T>(lesser_of(a, b));
-      else
-        out.as<T>()[place] = store<T>(greater_of(a, b));
-    });
+    if (way == "sum") return scatter_by<T>(c, [](Sum a, Sum b) { return wrapping_add(a, b); });
+    if (way == "product") return scatter_by<T>(c, [](Sum a, Sum b) { return wrapping_mul(a, b); });
+    if (way == "min") return scatter_by<T>(c, [](Sum a, Sum b) { return lesser_of(a, b); });
+    if (way == "max") return scatter_by<T>(c, [](Sum a, Sum b) { return greater_of(a, b); });
+    const T* source = c.inputs[2].as<T>();
+    T* out = c.out().as<T>();
+    for_each_place(c, [&](std::int64_t place, std::int64_t i) { out[place] = source[i]; });
   });
-  c.results[0] = out;
 }
 
 // ---- several index tensors at once
@@ -173,71 +177,121 @@ std::vector<Type> infer_index_put(const InferCall& c) {
   return {x};
 }
 
-/// Calls f(place in x, place in the selection) in row-major order of the selection.
+/// Loops over the dimensions of a selection with a stride for each of several values. Like Walk,
+/// but their number is known at run time only; in scratch.
+struct SelectionWalk {
+  std::size_t values;
+  std::span<const std::int64_t> shape;
+  std::span<std::int64_t> strides;  // [dimension][value]
+  std::span<std::int64_t> places;   // by value, of the current element
+  std::span<std::int64_t> index;    // by dimension
+
+  static std::int64_t numbers(std::size_t values, std::size_t dims) {
+    return static_cast<std::int64_t>(values * (dims + 1) + dims);
+  }
+  SelectionWalk(KernelCall& c, std::size_t count, std::span<const std::int64_t> of)
+      : values(count), shape(of) {
+    auto all = c.scratch<std::int64_t>(numbers(count, of.size()));
+    std::ranges::fill(all, 0);
+    strides = all.first(count * of.size());
+    places = all.subspan(strides.size(), count);
+    index = all.subspan(strides.size() + count);
+  }
+  std::int64_t& stride(std::size_t dim, std::size_t value) { return strides[dim * values + value]; }
+  /// To the next element; false at the end.
+  bool next() {
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      std::int64_t steps = ++index[d] < shape[d] ? 1 : 1 - shape[d];
+      for (std::size_t v = 0; v < values; ++v) places[v] += steps * strides[d * values + v];
+      if (steps == 1) return true;
+      index[d] = 0;
+    }
+    return false;
+  }
+};
+
+/// Calls f(place in x, place in the selection, length) for runs of elements that lie one behind the
+/// other in both, in row-major order of the selection.
 template <class F>
-void for_each_selected(KernelCall& c, const Tensor& x, std::span<const Tensor> indices,
-                       const Shape& result, F f) {
+void for_each_selected(KernelCall& c, std::span<const ConstView> indices, const Type& selection,
+                       F f) {
+  if (selection.elements() == 0) return;
+  const Shape &x = c.inputs[0].type.shape, &result = selection.shape;
   const Ints& dims = c.attr<Ints>("dims");
-  Shape strides = strides_of(x.type().shape);
-  std::size_t common_rank = result.size() - (x.type().shape.size() - dims.size());
+  std::size_t common = result.size() - (x.size() - dims.size());
   bool neighbours = dims.back() - dims.front() + 1 == static_cast<std::int64_t>(dims.size());
   std::size_t position = neighbours ? static_cast<std::size_t>(dims.front()) : 0;
-  Shape plain(result.size(), 0);  // strides in x of the dimensions that are not indexed
-  std::vector<Shape> index_strides(indices.size(), Shape(result.size(), 0));
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < x.type().shape.size(); ++i) {
+  // The last dimensions, which are not indexed, are runs.
+  std::size_t last = x.size() - 1 - static_cast<std::size_t>(dims.back());
+  std::size_t looped = result.size() - last;
+  // Value 0 is x, along the dimensions that are not indexed; the others are the indices.
+  SelectionWalk walk(c, indices.size() + 1, {result.data(), looped});
+  std::array<std::int64_t, max_dims> strides;  // of x
+  std::size_t at = result.size();
+  std::int64_t stride = 1, run = 1;
+  for (std::size_t i = x.size(); i-- > 0; stride *= x[i]) {
+    strides[i] = stride;
     if (std::ranges::binary_search(dims, static_cast<std::int64_t>(i))) continue;
-    if (at == position) at += common_rank;
-    plain[at++] = strides[i];
+    if (at == position + common) at -= common;
+    if (--at < looped)
+      walk.stride(at, 0) = stride;
+    else
+      run *= x[i];
   }
   for (std::size_t k = 0; k < indices.size(); ++k) {
-    const Shape& shape = indices[k].type().shape;
-    Shape natural = strides_of(shape);
-    for (std::size_t i = 0; i < shape.size(); ++i)
-      if (shape[i] != 1) index_strides[k][position + common_rank - shape.size() + i] = natural[i];
+    const Shape& shape = indices[k].type.shape;
+    stride = 1;
+    for (std::size_t i = shape.size(); i-- > 0; stride *= shape[i])
+      if (shape[i] != 1) walk.stride(position + common - shape.size() + i, k + 1) = stride;
   }
-  std::vector<std::vector<std::int64_t>> offsets(indices.size());
-  for (std::size_t k = 0; k < indices.size(); ++k)
-    for_each_offset(result, index_strides[k], [&](std::int64_t o) { offsets[k].push_back(o); });
   std::int64_t i = 0;
-  for_each_offset(result, plain, [&](std::int64_t base) {
+  do {
+    std::int64_t base = walk.places[0];
     for (std::size_t k = 0; k < indices.size(); ++k) {
       auto d = static_cast<std::size_t>(dims[k]);
-      base += checked(c, index_at(indices[k], offsets[k][static_cast<std::size_t>(i)]),
-                      x.type().shape[d]) *
-              strides[d];
+      base += checked(c, index_at(indices[k], walk.places[k + 1]), x[d]) * strides[d];
     }
-    f(base, i++);
-  });
+    f(base, i, run);
+    i += run;
+  } while (walk.next());
 }
 
 void run_index(KernelCall& c) {
-  const Tensor& x = c.inputs[0];
-  Tensor& out = c.out();
-  visit_size(x.type().dtype, [&](auto tag) {
+  visit_size(c.out().type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for_each_selected(
-        c, x, c.inputs.subspan(1), out.type().shape,
-        [&](std::int64_t place, std::int64_t i) { out.as<T>()[i] = x.as<T>()[place]; });
+    const T* x = c.inputs[0].as<T>();
+    T* out = c.out().as<T>();
+    for_each_selected(c, c.inputs.subspan(1), c.out().type,
+                      [&](std::int64_t place, std::int64_t i, std::int64_t run) {
+                        std::copy_n(x + place, run, out + i);
+                      });
   });
 }
 
 void run_index_put(KernelCall& c) {
-  const Tensor &x = c.inputs[0], &values = c.inputs[1];
-  Tensor out = copied(x);
+  copy_operand(c.inputs[0], c.out());
   bool accumulate = c.attr<bool>("accumulate");
-  visit(x.type().dtype, [&](auto tag) {
+  visit(c.out().type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Sum = Accumulate<T>;
-    for_each_selected(
-        c, x, c.inputs.subspan(2), values.type().shape, [&](std::int64_t place, std::int64_t i) {
-          T& element = out.as<T>()[place];
-          element = accumulate ? store<T>(wrapping_add(static_cast<Sum>(load(element)),
-                                                       static_cast<Sum>(load(values.as<T>()[i]))))
-                               : values.as<T>()[i];
-        });
+    auto put = [&](std::int64_t place, std::int64_t i, std::int64_t run) {
+      const T* value = c.inputs[1].as<T>() + i;
+      T* element = c.out().as<T>() + place;
+      if (!accumulate) return void(std::copy_n(value, run, element));
+      for (std::int64_t k = 0; k < run; ++k)
+        element[k] = store<T>(
+            wrapping_add(static_cast<Sum>(load(element[k])), static_cast<Sum>(load(value[k]))));
+    };
+    for_each_selected(c, c.inputs.subspan(2), c.inputs[1].type, put);
   });
-  c.results[0] = out;
+}
+
+std::int64_t index_scratch(const InferCall& c) {
+  return SelectionWalk::numbers(c.inputs.size(), c.written[0].shape.size()) * 8;
+}
+
+std::int64_t index_put_scratch(const InferCall& c) {
+  return SelectionWalk::numbers(c.inputs.size() - 1, c.inputs[1]->shape.size()) * 8;
 }
 
 // ---- rows of a table
@@ -253,12 +307,12 @@ std::vector<Type> infer_embedding(const InferCall& c) {
 }
 
 void run_embedding(KernelCall& c) {
-  const Tensor &table = c.inputs[0], &ids = c.inputs[1];
-  auto width = static_cast<std::size_t>(table.type().shape[1] * bytes(table.type().dtype));
-  std::byte* to = c.out().bytes().data();
-  for (std::int64_t i = 0; i < ids.type().elements(); ++i, to += width) {
-    auto row = static_cast<std::size_t>(checked(c, index_at(ids, i), table.type().shape[0]));
-    if (width > 0) std::memcpy(to, table.bytes().data() + row * width, width);
+  const ConstView &table = c.inputs[0], &ids = c.inputs[1];
+  std::int64_t width = table.type.shape[1] * bytes(table.type.dtype);
+  std::byte* to = c.out().data;
+  for (std::int64_t i = 0; i < ids.type.elements(); ++i, to += width) {
+    std::int64_t row = checked(c, index_at(ids, i), table.type.shape[0]);
+    std::memcpy(to, table.data + row * width, static_cast<std::size_t>(width));
   }
 }
 
@@ -275,14 +329,14 @@ std::vector<Type> infer_embedding_grad(const InferCall& c) {
 
 /// Rows are summed in the order of the ids.
 void run_embedding_grad(KernelCall& c) {
-  const Tensor &dy = c.inputs[0], &ids = c.inputs[1];
-  Tensor& out = c.out();
-  std::int64_t rows = out.type().shape[0], width = out.type().shape[1];
+  const ConstView &dy = c.inputs[0], &ids = c.inputs[1];
+  const View& out = c.out();
+  std::int64_t rows = out.type.shape[0], width = out.type.shape[1];
   auto skipped = c.attr<std::int64_t>("padding");
-  visit(dy.type().dtype, [&](auto tag) {
+  visit(dy.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    std::vector<Accumulate<T>> sums(static_cast<std::size_t>(rows * width));
-    for (std::int64_t i = 0; i < ids.type().elements(); ++i) {
+    std::span<Accumulate<T>> sums = start_sums<T>(c, out);
+    for (std::int64_t i = 0; i < ids.type.elements(); ++i) {
       std::int64_t row = checked(c, index_at(ids, i), rows);
       if (row == skipped) continue;
       for (std::int64_t j = 0; j < width; ++j) {
@@ -290,75 +344,18 @@ void run_embedding_grad(KernelCall& c) {
         sum = wrapping_add(sum, static_cast<Accumulate<T>>(load(dy.as<T>()[i * width + j])));
       }
     }
-    for (std::size_t i = 0; i < sums.size(); ++i) out.as<T>()[i] = store<T>(sums[i]);
+    store_sums<T>(sums, out);
   });
 }
 
-// ---- order
-
-std::vector<Type> infer_sort(const InferCall& c) {
-  const Type& x = *c.inputs[0];
-  require_dims(c, {c.attr<std::int64_t>("dim")}, x.shape.size());
-  return {x, {DType::i64, false, x.shape}};
-}
-
-std::vector<Type> infer_topk(const InferCall& c) {
-  Type y = *c.inputs[0];
-  auto dim = c.attr<std::int64_t>("dim"), k = c.attr<std::int64_t>("k");
-  require_dims(c, {dim}, y.shape.size());
-  auto d = static_cast<std::size_t>(dim);
-  if (k < 0 || k > y.shape[d]) fail("topk: {} of dimension {} of {}", k, dim, to_text(y));
-  y.shape[d] = k;
-  return {y, {DType::i64, false, y.shape}};
-}
-
-/// Stable: equal elements keep their order. A NaN counts as the largest.
-void run_order(KernelCall& c, bool descending) {
-  const Tensor& x = c.inputs[0];
-  Tensor &values = c.out(0), &indices = c.out(1);
-  auto d = static_cast<std::size_t>(c.attr<std::int64_t>("dim"));
-  Shape from = strides_of(x.type().shape), to = strides_of(values.type().shape),
-        others = x.type().shape;
-  std::int64_t size = x.type().shape[d], kept = values.type().shape[d];
-  others[d] = 1;
-  std::vector<std::int64_t> targets;
-  for_each_offset(others, to, [&](std::int64_t base) { targets.push_back(base); });
-  auto target = targets.begin();
-  std::vector<std::int64_t> order(static_cast<std::size_t>(size));
-  visit(x.type().dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for_each_offset(others, from, [&](std::int64_t base) {
-      auto at = [&](std::int64_t i) { return load(x.as<T>()[base + i * from[d]]); };
-      auto less = [&](auto a, auto b) { return a < b || (b != b && a == a); };
-      std::iota(order.begin(), order.end(), 0);
-      std::ranges::stable_sort(order, [&](std::int64_t i, std::int64_t j) {
-        return descending ? less(at(j), at(i)) : less(at(i), at(j));
-      });
-      for (std::int64_t i = 0; i < kept; ++i) {
-        values.as<T>()[*target + i * to[d]] =
-            x.as<T>()[base + order[static_cast<std::size_t>(i)] * from[d]];
-        indices.as<std::int64_t>()[*target + i * to[d]] = order[static_cast<std::size_t>(i)];
-      }
-      ++target;
-    });
-  });
-}
-
-/// The number of comparisons of a sort.
-double sort_flops(const InferCall& c) {
-  const Type& x = *c.inputs[0];
-  auto size = static_cast<double>(x.shape[static_cast<std::size_t>(c.attr<std::int64_t>("dim"))]);
-  return static_cast<double>(x.elements()) * std::log2(std::max(2.0, size));
-}
-
-constexpr AttributeSpec dim{"dim", AttributeKind::integer, "the dimension to work along"};
+constexpr AttributeSpec along_dim{"dim", AttributeKind::integer, "the dimension to work along"};
 
 }  // namespace
 
 constinit const Op gather{.name = "gather",
                           .doc = "for every index, the element of x there along the dimension",
                           .operands = {{"x"}, {"index"}},
-                          .attributes = {dim},
+                          .attributes = {along_dim},
                           .infer = infer_gather,
                           .kernel = run_gather};
 
@@ -366,7 +363,7 @@ constinit const Op scatter{
     .name = "scatter",
     .doc = "x with the elements of the source put where the index says, in the order of the index",
     .operands = {{"x"}, {"index"}, {"source"}},
-    .attributes = {dim,
+    .attributes = {along_dim,
                    {"reduce", AttributeKind::string, "replace, sum, product, min or max",
                     "replace"}},
     .infer = infer_scatter,
@@ -383,7 +380,8 @@ constinit const Op index{.name = "index",
                          .operands = {{"x"}, {"indices", Count::many, 1}},
                          .attributes = {indexed},
                          .infer = infer_index,
-                         .kernel = run_index};
+                         .kernel = run_index,
+                         .scratch = index_scratch};
 
 constinit const Op index_put{
     .name = "index_put",
@@ -391,7 +389,8 @@ constinit const Op index_put{
     .operands = {{"x"}, {"values"}, {"indices", Count::many, 1}},
     .attributes = {indexed, {"accumulate", AttributeKind::flag, "add instead of replace", false}},
     .infer = infer_index_put,
-    .kernel = run_index_put};
+    .kernel = run_index_put,
+    .scratch = index_put_scratch};
 
 constinit const Op embedding{.name = "embedding",
                              .doc = "the row of the table for every id",
@@ -408,26 +407,7 @@ constinit const Op embedding_grad{
                     std::int64_t{-1}}},
     .infer = infer_embedding_grad,
     .kernel = run_embedding_grad,
-    .flops = one_per_input};
-
-constinit const Op sort{
-    .name = "sort",
-    .doc = "values in order along a dimension, and where they were; stable, a NaN is the largest",
-    .operands = {{"x"}},
-    .attributes = {dim, {"descending", AttributeKind::flag, "largest first", false}},
-    .infer = infer_sort,
-    .kernel = [](KernelCall& c) { run_order(c, c.attr<bool>("descending")); },
-    .flops = sort_flops};
-
-constinit const Op topk{
-    .name = "topk",
-    .doc = "the k largest along a dimension, largest first, and where they were; as sort",
-    .operands = {{"x"}},
-    .attributes = {dim,
-                   {"k", AttributeKind::integer, "how many"},
-                   {"smallest", AttributeKind::flag, "the smallest instead", false}},
-    .infer = infer_topk,
-    .kernel = [](KernelCall& c) { run_order(c, !c.attr<bool>("smallest")); },
-    .flops = sort_flops};
+    .flops = one_per_input,
+    .scratch = sums_scratch};
 
 }  // namespace hocket::ops

@@ -71,11 +71,11 @@ std::int64_t group_size(const InferCall& c) {
 
 double one_per_input(const InferCall& c) { return static_cast<double>(c.inputs[0]->elements()); }
 
-void require_dims(const InferCall& c, const Ints& dims, std::size_t rank) {
+void require_dims(const InferCall& c, const Ints& dims, std::size_t of) {
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < 0 || dims[i] >= static_cast<std::int64_t>(rank))
+    if (dims[i] < 0 || dims[i] >= static_cast<std::int64_t>(of))
       fail("{}: dimension {} of {}, wanted 0 to {}", c.op.name, dims[i], to_text(*c.inputs[0]),
-           static_cast<std::int64_t>(rank) - 1);
+           static_cast<std::int64_t>(of) - 1);
     if (i > 0 && dims[i] <= dims[i - 1])
       fail("{}: dims {}, wanted ascending", c.op.name, dims_text(dims));
   }

@@ -28,7 +28,7 @@ std::int64_t group_size(const InferCall&);
 /// Arithmetic: one operation for each element of the first operand.
 double one_per_input(const InferCall&);
 
-/// Checks that the dims are in range, ascending and without repetition.
-void require_dims(const InferCall&, const Ints& dims, std::size_t rank);
+/// Checks that the dims are below `of`, ascending and without repetition.
+void require_dims(const InferCall&, const Ints& dims, std::size_t of);
 
 }  // namespace hocket::ops

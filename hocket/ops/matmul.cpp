@@ -37,15 +37,16 @@ std::vector<Type> infer_matmul(const InferCall& c) {
   return {y};
 }
 
+constexpr std::int64_t panel = 64;
+
 /// Works on panels of columns that fit in the first-level cache; every element still sums its
 /// products in the order of k.
 template <class T>
-void multiply(const T* a, const T* b, T* y, const ProductSizes& s, bool ta, bool tb) {
+void multiply(const T* a, const T* b, T* y, const ProductSizes& s, bool ta, bool tb,
+              std::span<Accumulate<T>> columns) {
   using Sum = Accumulate<T>;
-  constexpr std::int64_t panel = 64;
   std::int64_t a_row = ta ? 1 : s.k, a_col = ta ? s.m : 1;
   std::int64_t b_row = tb ? 1 : s.n, b_col = tb ? s.k : 1;
-  std::vector<Sum> columns(static_cast<std::size_t>(s.k * std::min(panel, s.n)));
   for (std::int64_t j0 = 0; j0 < s.n; j0 += panel) {
     std::int64_t width = std::min(panel, s.n - j0);
     for (std::int64_t k = 0; k < s.k; ++k)
@@ -66,25 +67,35 @@ void multiply(const T* a, const T* b, T* y, const ProductSizes& s, bool ta, bool
 }
 
 void run_matmul(KernelCall& c) {
-  const Shape &a = c.inputs[0].type().shape, &y = c.types[0].shape;
+  const View& out = c.out();
+  const Shape &a = c.inputs[0].type.shape, &y = out.type.shape;
   bool ta = c.attr<bool>("transpose_a"), tb = c.attr<bool>("transpose_b");
   std::size_t rank = y.size();
   ProductSizes s{1, y[rank - 2], y[rank - 1], a[rank - (ta ? 2 : 1)]};
   for (std::size_t i = 0; i + 2 < rank; ++i) s.batch *= y[i];
-  Tensor& out = c.out();
-  visit(out.type().dtype, [&](auto tag) {
+  visit(out.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    auto columns = c.scratch<Accumulate<T>>(s.k * std::min(panel, s.n));
     for (std::int64_t i = 0; i < s.batch; ++i)
       multiply<T>(c.inputs[0].as<T>() + i * s.m * s.k, c.inputs[1].as<T>() + i * s.k * s.n,
-                  out.as<T>() + i * s.m * s.n, s, ta, tb);
+                  out.as<T>() + i * s.m * s.n, s, ta, tb, columns);
   });
+}
+
+std::int64_t columns_of_a(const InferCall& c) {
+  const Shape& a = c.inputs[0]->shape;
+  return a[a.size() - (c.attr<bool>("transpose_a") ? 2 : 1)];
+}
+
+/// One panel of b in the accumulate dtype.
+std::int64_t matmul_scratch(const InferCall& c) {
+  std::int64_t width = std::min(panel, c.written[0].shape.back());
+  return columns_of_a(c) * width * bytes(row(c.written[0].dtype).accumulate);
 }
 
 /// A multiplication and an addition for each product.
 double matmul_flops(const InferCall& c) {
-  const Shape& a = c.inputs[0]->shape;
-  return 2.0 * static_cast<double>(c.written[0].elements()) *
-         static_cast<double>(a[a.size() - (c.attr<bool>("transpose_a") ? 2 : 1)]);
+  return 2.0 * static_cast<double>(c.written[0].elements()) * static_cast<double>(columns_of_a(c));
 }
 
 }  // namespace
@@ -100,6 +111,7 @@ constinit const Op matmul{
                    {"transpose_b", AttributeKind::flag, "b is given as [.., n, k]", false}},
     .infer = infer_matmul,
     .kernel = run_matmul,
-    .flops = matmul_flops};
+    .flops = matmul_flops,
+    .scratch = matmul_scratch};
 
 }  // namespace hocket::ops

@@ -1,46 +1,18 @@
 // Pooling over the last one to three dimensions.
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <limits>
 
 #include "hocket/base/element.h"
 #include "hocket/base/error.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"
+#include "hocket/ops/pool_planes.h"
 
 namespace hocket::ops {
 namespace {
-
-/// One spatial dimension of a pooling.
-struct Side {
-  std::int64_t in = 1, out = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
-  std::int64_t start(std::int64_t p) const { return p * stride - padding; }
-};
-
-template <class Call>
-std::array<Side, 3> sides(const Call& c, const Shape& x, bool dilated) {
-  const Ints& kernel = c.template attr<Ints>("kernel");
-  auto at = [&](std::string_view name, std::size_t i, std::int64_t missing) {
-    const Ints& list = c.template attr<Ints>(name);
-    return list.empty() ? missing : list[i];
-  };
-  std::array<Side, 3> all;
-  // Missing dimensions come first, so that the last one is always the innermost.
-  std::size_t missing_dims = 3 - kernel.size();
-  for (std::size_t i = 0; i < kernel.size(); ++i) {
-    Side& s = all[missing_dims + i];
-    s.in = x[x.size() - kernel.size() + i];
-    s.kernel = kernel[i];
-    s.stride = at("stride", i, kernel[i]);
-    s.padding = at("padding", i, 0);
-    s.dilation = dilated ? at("dilation", i, 1) : 1;
-    std::int64_t room = s.in + 2 * s.padding - s.dilation * (s.kernel - 1) - 1;
-    bool up = c.template attr<bool>("ceil");
-    s.out = room < 0 ? 0 : (room + (up ? s.stride - 1 : 0)) / s.stride + 1;
-    // When rounding up, the last window must still start inside x or its left padding.
-    if (up && (s.out - 1) * s.stride >= s.in + s.padding) --s.out;
-  }
-  return all;
-}
 
 Shape pooled_shape(const InferCall& c, const Type& x, bool dilated) {
   const Ints& kernel = c.attr<Ints>("kernel");
@@ -107,142 +79,222 @@ std::vector<Type> infer_avg_pool_grad(const InferCall& c) {
   return {x};
 }
 
-std::int64_t planes(const Shape& shape, std::size_t spatial) {
-  std::int64_t n = 1;
-  for (std::size_t i = 0; i + spatial < shape.size(); ++i) n *= shape[i];
-  return n;
+/// The first of two NaNs wins; alone by a branch that is hardly ever taken.
+template <int lanes, class Sum>
+void add_to(Sum& sum, Sum value) {
+  if constexpr (lanes == 1) {
+    Sum quick = wrapping_add(sum, value);
+    sum = is_nan(quick) ? element_sum(sum, value) : quick;
+  } else {
+    sum = element_sum(sum, value);
+  }
 }
 
-/// Calls f(output index in its plane, positions) for every window; `positions(g)` calls g for each
-/// element inside x.
-template <class F>
-void for_each_window(const std::array<Side, 3>& s, F f) {
-  std::int64_t index = 0;
-  for (std::int64_t a = 0; a < s[0].out; ++a)
-    for (std::int64_t b = 0; b < s[1].out; ++b)
-      for (std::int64_t d = 0; d < s[2].out; ++d, ++index) {
-        std::int64_t starts[3] = {s[0].start(a), s[1].start(b), s[2].start(d)};
-        f(index, starts, [&](auto visit_element) {
-          for (std::int64_t i = 0; i < s[0].kernel; ++i) {
-            std::int64_t x0 = starts[0] + i * s[0].dilation;
-            if (x0 < 0 || x0 >= s[0].in) continue;
-            for (std::int64_t j = 0; j < s[1].kernel; ++j) {
-              std::int64_t x1 = starts[1] + j * s[1].dilation;
-              if (x1 < 0 || x1 >= s[1].in) continue;
-              for (std::int64_t k = 0; k < s[2].kernel; ++k) {
-                std::int64_t x2 = starts[2] + k * s[2].dilation;
-                if (x2 >= 0 && x2 < s[2].in) visit_element((x0 * s[1].in + x1) * s[2].in + x2);
-              }
-            }
-          }
-        });
-      }
-}
+/// The largest element of a window so far, and its index: one by itself.
+template <class Value, int lanes>
+struct Largest {
+  std::int64_t best = -1;
+  Value value = {};
 
-std::int64_t plane_size(const std::array<Side, 3>& s) { return s[0].in * s[1].in * s[2].in; }
-std::int64_t pooled_size(const std::array<Side, 3>& s) { return s[0].out * s[1].out * s[2].out; }
+  template <class T>
+  void take(std::int64_t at, const T* element) {
+    // The first of equal elements; a NaN counts as the largest.
+    Value next = load(*element);
+    if (best >= 0 && next <= value) return;
+    if (best < 0 || next > value || next != next) best = at, value = next;
+  }
+  std::int64_t index(int) const { return best; }
+};
 
-void run_max_pool(KernelCall& c) {
-  const Tensor& x = c.inputs[0];
-  auto s = sides(c, x.type().shape, true);
-  Tensor &y = c.out(0), &indices = c.out(1);
-  std::int64_t count = planes(x.type().shape, c.attr<Ints>("kernel").size());
-  visit(x.type().dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (std::int64_t p = 0; p < count; ++p) {
-      const T* from = x.as<T>() + p * plane_size(s);
-      for_each_window(s, [&](std::int64_t index, const std::int64_t*, auto elements) {
-        std::int64_t best = -1;
-        elements([&](std::int64_t at) {
-          // The first of equal elements; a NaN counts as the largest.
-          if (best < 0 || load(from[at]) > load(from[best]) || load(from[at]) != load(from[at]))
-            best = at;
-        });
-        std::int64_t to = p * pooled_size(s) + index;
-        y.as<T>()[to] = best < 0 ? store<T>(-std::numeric_limits<double>::infinity()) : from[best];
-        indices.as<std::int64_t>()[to] = best;
-      });
+/// Several side by side, by masks, without which the loop over them is not vectorised.
+template <class Value, int lanes>
+requires(lanes > 1) struct Largest<Value, lanes> {
+  using Index = std::conditional_t<sizeof(Value) == 8, std::int64_t, std::int32_t>;
+  bool none = true;
+  Value value[lanes] = {};
+  Index best[lanes] = {};
+
+  template <class T>
+  void take(std::int64_t at, const T* element) {
+    for (int l = 0; l < lanes; ++l) {
+      Value next = load(element[l]);
+      auto mask =
+          static_cast<Index>(-static_cast<Index>(none | (next > value[l]) | (next != next)));
+      value[l] = chosen(mask, next, value[l]);
+      best[l] = (static_cast<Index>(at) & mask) | (best[l] & ~mask);
+    }
+    none = false;
+  }
+  std::int64_t index(int l) const { return none ? -1 : best[l]; }
+
+ private:
+  static Value chosen(Index mask, Value a, Value otherwise) {
+    if constexpr (std::is_floating_point_v<Value>)
+      return std::bit_cast<Value>((std::bit_cast<Index>(a) & mask) |
+                                  (std::bit_cast<Index>(otherwise) & ~mask));
+    else
+      return mask != 0 ? a : otherwise;
+  }
+};
+
+template <class T, int lanes>
+void pool_largest(const std::array<Side, 3>& s, PlanePlaces x, const T* from, PlanePlaces y, T* to,
+                  PlanePlaces indices, std::int64_t* index_to) {
+  for_each_window(s, [&](std::int64_t out, const Window& window) {
+    Largest<Compute<T>, lanes> largest;
+    window.for_each([&](std::int64_t at) { largest.take(at, from + x(at)); });
+    for (int l = 0; l < lanes; ++l) {
+      std::int64_t best = largest.index(l);
+      to[y(out) + l] =
+          best < 0 ? store<T>(-std::numeric_limits<double>::infinity()) : from[x(best) + l];
+      index_to[indices(out) + l] = best;
     }
   });
+}
+
+void run_max_pool(KernelCall& c) {
+  const ConstView& in = c.inputs[0];
+  auto s = sides(c, in.type.shape, true);
+  std::size_t spatial = c.attr<Ints>("kernel").size();
+  Planes x(in, spatial), y(c.out(0), spatial), indices(c.out(1), spatial);
+  visit(in.type.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    auto run = [&](auto lanes, std::int64_t p) {
+      pool_largest<T, lanes>(s, x.places(), in.as<T>() + x.first(p), y.places(),
+                             c.out(0).as<T>() + y.first(p), indices.places(),
+                             c.out(1).as<std::int64_t>() + indices.first(p));
+    };
+    if (plane_size(s) <= INT32_MAX) return for_each_planes({&x, &y, &indices}, run);
+    for (std::int64_t p = 0; p < x.count(); ++p) run(std::integral_constant<int, 1>{}, p);
+  });
+}
+
+/// Rounds the sums of a plane, or of several side by side, into a tensor.
+template <class T, int lanes>
+void store_plane(std::span<const Accumulate<T>> sums, PlanePlaces x, T* to) {
+  for (std::size_t i = 0; i < sums.size() / lanes; ++i) {
+    T* element = to + x(static_cast<std::int64_t>(i));
+    for (int l = 0; l < lanes; ++l) element[l] = store<T>(sums[i * lanes + l]);
+  }
+}
+
+/// For the sums of the planes that are worked on at a time.
+std::int64_t pool_scratch(const InferCall& c) {
+  const Type& x = c.written[0];
+  std::size_t spatial = c.op.attribute_index("spatial") >= 0
+                            ? static_cast<std::size_t>(c.attr<std::int64_t>("spatial"))
+                            : c.attr<Ints>("kernel").size();
+  std::int64_t plane = 1;
+  for (std::size_t i = 0; i < spatial; ++i) plane *= x.shape[x.shape.size() - 1 - i];
+  std::int64_t most = std::min(x.elements(), plane * most_lanes);
+  return most * bytes(row(x.dtype).accumulate);
 }
 
 void run_max_pool_grad(KernelCall& c) {
-  const Tensor &dy = c.inputs[0], &indices = c.inputs[1];
-  Tensor& dx = c.out();
+  const ConstView &from = c.inputs[0], &which = c.inputs[1];
+  const View& to = c.out();
   auto spatial = static_cast<std::size_t>(c.attr<std::int64_t>("spatial"));
-  std::int64_t count = planes(dx.type().shape, spatial);
-  std::int64_t in = count > 0 ? dx.type().elements() / count : 0,
-               out = count > 0 ? dy.type().elements() / count : 0;
-  visit(dy.type().dtype, [&](auto tag) {
+  Planes dy(from, spatial), indices(which, spatial), dx(to, spatial);
+  std::int64_t in = to.type.elements() / dx.count(), out = from.type.elements() / dx.count();
+  visit(from.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    std::vector<Accumulate<T>> sums(static_cast<std::size_t>(dx.type().elements()));
-    for (std::int64_t i = 0; i < dy.type().elements(); ++i) {
-      std::int64_t at = indices.as<std::int64_t>()[i];
-      if (at < 0 || at >= in) fail("max_pool_grad: index {} in a plane of {}", at, in);
-      auto& sum = sums[static_cast<std::size_t>(i / out * in + at)];
-      sum = wrapping_add(sum, static_cast<Accumulate<T>>(load(dy.as<T>()[i])));
-    }
-    for (std::size_t i = 0; i < sums.size(); ++i) dx.as<T>()[i] = store<T>(sums[i]);
+    using Sum = Accumulate<T>;
+    std::span<Sum> all = c.scratch<Sum>(std::min(to.type.elements(), in * most_lanes));
+    for_each_planes({&dx, &dy, &indices}, [&](auto lanes, std::int64_t p) {
+      std::span<Sum> sums = all.first(static_cast<std::size_t>(in * lanes));
+      std::ranges::fill(sums, Sum{});
+      const T* gradient = from.as<T>() + dy.first(p);
+      const auto* index = which.as<std::int64_t>() + indices.first(p);
+      PlanePlaces dy_at = dy.places(), index_at = indices.places();
+      for (std::int64_t i = 0; i < out; ++i)
+        for (int l = 0; l < lanes; ++l) {
+          std::int64_t at = index[index_at(i) + l];
+          if (at < 0 || at >= in) fail("max_pool_grad: index {} in a plane of {}", at, in);
+          Sum& sum = sums[static_cast<std::size_t>(at * lanes + l)];
+          add_to<1>(sum, static_cast<Sum>(load(gradient[dy_at(i) + l])));
+        }
+      store_plane<T, lanes>(sums, dx.places(), to.as<T>() + dx.first(p));
+    });
   });
 }
 
-/// The divisor of the sum of a window.
-double divisor(const KernelCall& c, const std::array<Side, 3>& s, const std::int64_t* starts,
-               std::int64_t inside) {
-  if (auto fixed = c.attr<std::int64_t>("divisor"); fixed != 0) return static_cast<double>(fixed);
-  if (!c.attr<bool>("count_padding")) return static_cast<double>(inside);
-  double all = 1;  // padding counts, but not the elements beyond it that rounding up added
-  for (std::size_t i = 0; i < 3; ++i)
-    all *=
-        static_cast<double>(std::min(starts[i] + s[i].kernel, s[i].in + s[i].padding) - starts[i]);
-  return all;
-}
+/// What the sum of a window is divided by.
+struct Divisor {
+  std::int64_t fixed;
+  bool count_padding;
+
+  explicit Divisor(const KernelCall& c)
+      : fixed(c.attr<std::int64_t>("divisor")), count_padding(c.attr<bool>("count_padding")) {}
+
+  double of(const Window& w) const {
+    if (fixed != 0) return static_cast<double>(fixed);
+    if (!count_padding) return static_cast<double>(w.inside());
+    double all = 1;  // padding counts, but not the elements beyond it that rounding up added
+    for (std::size_t i = 0; i < 3; ++i) {
+      const Side& s = w.sides[i];
+      all *= static_cast<double>(std::min(w.starts[i] + s.kernel, s.in + s.padding) - w.starts[i]);
+    }
+    return all;
+  }
+};
 
 void run_avg_pool(KernelCall& c) {
-  const Tensor& x = c.inputs[0];
-  auto s = sides(c, x.type().shape, false);
-  Tensor& y = c.out();
-  std::int64_t count = planes(x.type().shape, c.attr<Ints>("kernel").size());
-  visit(x.type().dtype, [&](auto tag) {
+  const ConstView& in = c.inputs[0];
+  const View& out = c.out();
+  auto s = sides(c, in.type.shape, false);
+  std::size_t spatial = c.attr<Ints>("kernel").size();
+  Planes x(in, spatial), y(out, spatial);
+  Divisor divisor(c);
+  visit(in.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Sum = Accumulate<T>;
-    for (std::int64_t p = 0; p < count; ++p) {
-      const T* from = x.as<T>() + p * plane_size(s);
-      for_each_window(s, [&](std::int64_t index, const std::int64_t* starts, auto elements) {
-        Sum sum{};
-        std::int64_t inside = 0;
-        elements([&](std::int64_t at) {
-          sum = wrapping_add(sum, static_cast<Sum>(load(from[at])));
-          ++inside;
+    for_each_planes({&x, &y}, [&](auto lanes, std::int64_t p) {
+      const T* from = in.as<T>() + x.first(p);
+      T* to = out.as<T>() + y.first(p);
+      PlanePlaces x_at = x.places(), y_at = y.places();
+      for_each_window(s, [&](std::int64_t position, const Window& window) {
+        Sum sums[lanes] = {};
+        window.for_each([&](std::int64_t at) {
+          const T* element = from + x_at(at);
+          for (int l = 0; l < lanes; ++l)
+            add_to<lanes>(sums[l], static_cast<Sum>(load(element[l])));
         });
-        y.as<T>()[p * pooled_size(s) + index] =
-            store<T>(sum / static_cast<Sum>(divisor(c, s, starts, inside)));
+        auto by = static_cast<Sum>(divisor.of(window));
+        for (int l = 0; l < lanes; ++l) to[y_at(position) + l] = store<T>(sums[l] / by);
       });
-    }
+    });
   });
 }
 
 void run_avg_pool_grad(KernelCall& c) {
-  const Tensor& dy = c.inputs[0];
-  Tensor& dx = c.out();
-  auto s = sides(c, dx.type().shape, false);
-  std::int64_t count = planes(dx.type().shape, c.attr<Ints>("kernel").size());
-  visit(dy.type().dtype, [&](auto tag) {
+  const ConstView& from = c.inputs[0];
+  const View& to = c.out();
+  auto s = sides(c, to.type.shape, false);
+  std::size_t spatial = c.attr<Ints>("kernel").size();
+  Planes dy(from, spatial), dx(to, spatial);
+  Divisor divisor(c);
+  std::int64_t in = plane_size(s);
+  visit(from.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Sum = Accumulate<T>;
-    std::vector<Sum> sums(static_cast<std::size_t>(dx.type().elements()));
-    for (std::int64_t p = 0; p < count; ++p)
-      for_each_window(s, [&](std::int64_t index, const std::int64_t* starts, auto elements) {
-        std::int64_t inside = 0;
-        elements([&](std::int64_t) { ++inside; });
-        auto share = static_cast<Sum>(load(dy.as<T>()[p * pooled_size(s) + index])) /
-                     static_cast<Sum>(divisor(c, s, starts, inside));
-        elements([&](std::int64_t at) {
-          auto& sum = sums[static_cast<std::size_t>(p * plane_size(s) + at)];
-          sum = wrapping_add(sum, share);
+    std::span<Sum> all = c.scratch<Sum>(std::min(to.type.elements(), in * most_lanes));
+    for_each_planes({&dx, &dy}, [&](auto lanes, std::int64_t p) {
+      std::span<Sum> sums = all.first(static_cast<std::size_t>(in * lanes));
+      std::ranges::fill(sums, Sum{});
+      const T* gradient = from.as<T>() + dy.first(p);
+      PlanePlaces dy_at = dy.places();
+      for_each_window(s, [&](std::int64_t position, const Window& window) {
+        Sum shares[lanes];
+        auto by = static_cast<Sum>(divisor.of(window));
+        for (int l = 0; l < lanes; ++l)
+          shares[l] = static_cast<Sum>(load(gradient[dy_at(position) + l])) / by;
+        window.for_each([&](std::int64_t at) {
+          Sum* sum = sums.data() + at * lanes;
+          for (int l = 0; l < lanes; ++l) add_to<lanes>(sum[l], shares[l]);
         });
       });
-    for (std::size_t i = 0; i < sums.size(); ++i) dx.as<T>()[i] = store<T>(sums[i]);
+      store_plane<T, lanes>(sums, dx.places(), to.as<T>() + dx.first(p));
+    });
   });
 }
 
@@ -267,7 +319,7 @@ constexpr AttributeSpec count_padding{"count_padding", AttributeKind::flag,
                                       "padding counts in the divisor", true};
 constexpr AttributeSpec fixed_divisor{"divisor", AttributeKind::integer, "divide by this instead",
                                       std::int64_t{0}};
-constexpr AttributeSpec shape{"shape", AttributeKind::ints, "of x"};
+constexpr AttributeSpec pooled_from{"shape", AttributeKind::ints, "of x"};
 
 }  // namespace
 
@@ -285,16 +337,21 @@ constinit const Op max_pool{
                    ceiling},
     .infer = infer_max_pool,
     .kernel = run_max_pool,
-    .flops = pool_flops};
+    .flops = pool_flops,
+    .reads_any_layout = true,
+    .writes_any_layout = true};
 
 constinit const Op max_pool_grad{
     .name = "max_pool_grad",
     .doc = "gradient of max_pool: each element goes where the largest came from",
     .operands = {{"dy"}, {"indices"}},
-    .attributes = {{"spatial", AttributeKind::integer, "number of dimensions pooled"}, shape},
+    .attributes = {{"spatial", AttributeKind::integer, "number of dimensions pooled"}, pooled_from},
     .infer = infer_max_pool_grad,
     .kernel = run_max_pool_grad,
-    .flops = pool_flops};
+    .flops = pool_flops,
+    .scratch = pool_scratch,
+    .reads_any_layout = true,
+    .writes_any_layout = true};
 
 constinit const Op avg_pool{
     .name = "avg_pool",
@@ -303,15 +360,20 @@ constinit const Op avg_pool{
     .attributes = {kernel, pool_stride, pool_padding, ceiling, count_padding, fixed_divisor},
     .infer = infer_avg_pool,
     .kernel = run_avg_pool,
-    .flops = pool_flops};
+    .flops = pool_flops,
+    .reads_any_layout = true,
+    .writes_any_layout = true};
 
-constinit const Op avg_pool_grad{
-    .name = "avg_pool_grad",
-    .doc = "gradient of avg_pool",
-    .operands = {{"dy"}},
-    .attributes = {kernel, pool_stride, pool_padding, ceiling, count_padding, fixed_divisor, shape},
-    .infer = infer_avg_pool_grad,
-    .kernel = run_avg_pool_grad,
-    .flops = pool_flops};
+constinit const Op avg_pool_grad{.name = "avg_pool_grad",
+                                 .doc = "gradient of avg_pool",
+                                 .operands = {{"dy"}},
+                                 .attributes = {kernel, pool_stride, pool_padding, ceiling,
+                                                count_padding, fixed_divisor, pooled_from},
+                                 .infer = infer_avg_pool_grad,
+                                 .kernel = run_avg_pool_grad,
+                                 .flops = pool_flops,
+                                 .scratch = pool_scratch,
+                                 .reads_any_layout = true,
+                                 .writes_any_layout = true};
 
 }  // namespace hocket::ops

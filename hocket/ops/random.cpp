@@ -51,17 +51,17 @@ int uniform_bits(DType dtype) {
 }
 
 template <class F>
-void draw(KernelCall& c, const Tensor& key, F f) {
+void draw(const KernelCall& c, const ConstView& key, F f) {
   const auto* k = key.as<std::int64_t>();
-  for (std::int64_t i = 0; i < c.types[0].elements(); ++i)
+  for (std::int64_t i = 0; i < c.out().type.elements(); ++i)
     f(i, random_block(k[0], k[1], static_cast<std::uint64_t>(i)));
 }
 
 void run_uniform(KernelCall& c) {
-  Tensor& out = c.out();
+  const View& out = c.out();
   double low = c.attr<double>("low"), high = c.attr<double>("high");
-  int bits = uniform_bits(out.type().dtype);
-  visit(out.type().dtype, [&](auto tag) {
+  int bits = uniform_bits(out.type.dtype);
+  visit(out.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     draw(c, c.inputs[0], [&](std::int64_t i, const PhiloxBlock& b) {
       T drawn = store<T>(low + (high - low) * unit_uniform(b, bits));
@@ -73,9 +73,9 @@ void run_uniform(KernelCall& c) {
 }
 
 void run_normal(KernelCall& c) {
-  Tensor& out = c.out();
+  const View& out = c.out();
   double mean = c.attr<double>("mean"), deviation = c.attr<double>("std");
-  visit(out.type().dtype, [&](auto tag) {
+  visit(out.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     draw(c, c.inputs[0], [&](std::int64_t i, const PhiloxBlock& b) {
       out.as<T>()[i] = store<T>(mean + deviation * unit_normal(b));
@@ -92,10 +92,10 @@ void run_bernoulli(KernelCall& c) {
 
 /// Kept elements are multiplied by 1 / (1 - p), computed in f64 and rounded to the compute dtype.
 void run_dropout(KernelCall& c) {
-  const Tensor& x = c.inputs[0];
-  Tensor &y = c.out(0), &mask = c.out(1);
+  const ConstView& x = c.inputs[0];
+  const View &y = c.out(0), &mask = c.out(1);
   double p = c.attr<double>("p"), gain = p < 1 ? 1 / (1 - p) : 0;
-  visit(x.type().dtype, [&](auto tag) {
+  visit(x.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     draw(c, c.inputs[1], [&](std::int64_t i, const PhiloxBlock& b) {
       bool keep = unit_uniform(b, 53) >= p;

@@ -8,7 +8,7 @@
 #include "hocket/ops/infer.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"
-#include "hocket/ops/strided.h"
+#include "hocket/ops/reduce_tree.h"
 
 namespace hocket::ops {
 namespace {
@@ -77,131 +77,123 @@ std::vector<Type> infer_running(const InferCall& c) {
   return {x};
 }
 
-/// Calls f for every element of the result with the elements of x that are reduced to it, in
-/// row-major order.
-template <class F>
-void for_each_group(const Tensor& x, const Ints& dims, F f) {
-  Shape strides = strides_of(x.type().shape), kept, kept_strides, gone, gone_strides;
-  for (std::size_t i = 0; i < strides.size(); ++i) {
-    bool reduced = is_reduced(dims, i);
-    (reduced ? gone : kept).push_back(x.type().shape[i]);
-    (reduced ? gone_strides : kept_strides).push_back(strides[i]);
-  }
-  std::vector<std::int64_t> offsets;
-  for_each_offset(gone, gone_strides, [&](std::int64_t offset) { offsets.push_back(offset); });
-  for_each_offset(kept, kept_strides, [&](std::int64_t base) { f(base, offsets); });
-}
-
-/// Pairwise reduction down to runs of eight: the error of a sum grows with the logarithm of the
-/// length, and the order of the operations depends only on the length.
-template <class Sum, class T, class Combine>
-Sum tree(const T* base, std::span<const std::int64_t> offsets, Sum empty, Combine combine) {
-  if (offsets.size() <= 8) {
-    Sum total = empty;
-    for (std::size_t i = 0; i < offsets.size(); ++i) {
-      auto element = static_cast<Sum>(load(base[offsets[i]]));
-      total = i == 0 ? element : combine(total, element);
-    }
-    return total;
-  }
-  std::size_t half = offsets.size() / 2;
-  return combine(tree<Sum>(base, offsets.first(half), empty, combine),
-                 tree<Sum>(base, offsets.subspan(half), empty, combine));
-}
-
-template <class Run>
-void run_tree(KernelCall& c, Run run) {
-  const Tensor& x = c.inputs[0];
-  Tensor& out = c.out();
-  visit(x.type().dtype, [&](auto tag) {
+/// Without elements every group gives `empty`.
+template <class Combination, class Finish>
+void run_tree(KernelCall& c, double empty, Combination by, Finish finish) {
+  const ConstView& x = c.inputs[0];
+  const View& out = c.out();
+  const Ints& dims = c.attr<Ints>("dims");
+  visit(x.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    T* to = out.as<T>();
-    for_each_group(x, c.attr<Ints>("dims"), [&](std::int64_t base, const auto& offsets) {
-      *to++ =
-          store<T>(run(x.as<T>() + base, std::span<const std::int64_t>(offsets), Accumulate<T>{}));
-    });
+    using Sum = Accumulate<T>;
+    if (x.type.elements() == 0) {
+      std::fill_n(out.as<T>(), out.type.elements(), store<T>(finish(static_cast<Sum>(empty))));
+      return;
+    }
+    Groups groups = groups_along(x, false, [&](std::size_t d) { return is_reduced(dims, d); });
+    reduce_groups(x, groups, out.as<T>(), by, finish);
   });
 }
 
-constexpr auto add_up = [](const auto* base, std::span<const std::int64_t> offsets, auto zero) {
-  using Sum = decltype(zero);
-  return tree<Sum>(base, offsets, Sum(0), wrapping_add<Sum>);
-};
+// Function objects, so that they can be inlined.
+constexpr auto element_sums = [](auto a, auto b) { return element_sum(a, b); };
+constexpr auto element_products = [](auto a, auto b) { return element_product(a, b); };
+constexpr Combination sums{element_sums, [](auto a, auto b) { return wrapping_add(a, b); }, true};
+constexpr Combination products{element_products, [](auto a, auto b) { return wrapping_mul(a, b); },
+                               true};
+constexpr Combination largest{[](auto a, auto b) { return greater_of(a, b); },
+                              [](auto a, auto b) { return a > b ? a : b; }, false};
+constexpr Combination smallest{[](auto a, auto b) { return lesser_of(a, b); },
+                               [](auto a, auto b) { return a < b ? a : b; }, false};
+constexpr auto as_it_is = [](auto total) { return total; };
 
-void run_sum(KernelCall& c) { run_tree(c, add_up); }
+void run_sum(KernelCall& c) { run_tree(c, 0, sums, as_it_is); }
 
 void run_mean(KernelCall& c) {
-  run_tree(c, [](const auto* base, std::span<const std::int64_t> offsets, auto zero) {
-    return add_up(base, offsets, zero) / static_cast<decltype(zero)>(offsets.size());
-  });
+  std::int64_t count = 1;
+  for (std::int64_t d : c.attr<Ints>("dims"))
+    count *= c.inputs[0].type.shape[static_cast<std::size_t>(d)];
+  run_tree(c, 0, sums, [&](auto total) { return total / static_cast<decltype(total)>(count); });
 }
 
-void run_product(KernelCall& c) {
-  run_tree(c, [](const auto* base, std::span<const std::int64_t> offsets, auto zero) {
-    using Sum = decltype(zero);
-    return tree<Sum>(base, offsets, Sum(1), wrapping_mul<Sum>);
-  });
-}
-
-void run_max(KernelCall& c) {
-  run_tree(c, [](const auto* base, std::span<const std::int64_t> offsets, auto zero) {
-    using Sum = decltype(zero);
-    return tree<Sum>(base, offsets, Sum(0), greater_of<Sum>);
-  });
-}
-
-void run_min(KernelCall& c) {
-  run_tree(c, [](const auto* base, std::span<const std::int64_t> offsets, auto zero) {
-    using Sum = decltype(zero);
-    return tree<Sum>(base, offsets, Sum(0), lesser_of<Sum>);
-  });
-}
+void run_product(KernelCall& c) { run_tree(c, 1, products, as_it_is); }
+void run_max(KernelCall& c) { run_tree(c, 0, largest, as_it_is); }
+void run_min(KernelCall& c) { run_tree(c, 0, smallest, as_it_is); }
 
 void run_logic(KernelCall& c, bool wanted) {
-  const auto* x = c.inputs[0].as<std::uint8_t>();
-  auto* to = c.out().as<std::uint8_t>();
-  for_each_group(c.inputs[0], c.attr<Ints>("dims"), [&](std::int64_t base, const auto& offsets) {
-    bool found =
-        std::ranges::any_of(offsets, [&](std::int64_t o) { return (x[base + o] != 0) == wanted; });
-    *to++ = static_cast<std::uint8_t>(found == wanted);
+  const ConstView& x = c.inputs[0];
+  const View& out = c.out();
+  const Ints& dims = c.attr<Ints>("dims");
+  if (x.type.elements() == 0) {
+    std::fill_n(out.as<std::uint8_t>(), out.type.elements(), wanted ? 0 : 1);
+    return;
+  }
+  Groups groups = groups_along(x, false, [&](std::size_t d) { return is_reduced(dims, d); });
+  groups.kept.for_each([&](auto start) {
+    const auto* first = x.as<std::uint8_t>() + start[0];
+    bool found = false;
+    groups.gone.for_each_run([&](auto at, std::int64_t size, auto strides) {
+      for (std::int64_t i = 0; i < size && !found; ++i)
+        found = (first[at[0] + i * strides[0]] != 0) == wanted;
+    });
+    out.as<std::uint8_t>()[start[1]] = static_cast<std::uint8_t>(found == wanted);
   });
 }
 
 /// The index of the first of equal elements, or of the first NaN if there is one.
 template <class Better>
 void run_index_of(KernelCall& c, Better better) {
-  const Tensor& x = c.inputs[0];
-  auto* to = c.out().as<std::int64_t>();
-  visit(x.type().dtype, [&](auto tag) {
+  const ConstView& x = c.inputs[0];
+  auto* out = c.out().as<std::int64_t>();
+  auto dim = static_cast<std::size_t>(c.attr<std::int64_t>("dim"));
+  Groups groups = groups_along(x, false, [&](std::size_t d) { return d == dim; });
+  visit(x.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for_each_group(x, {c.attr<std::int64_t>("dim")}, [&](std::int64_t base, const auto& offsets) {
-      std::size_t best = 0;
-      auto value = load(x.as<T>()[base + offsets[0]]);
-      for (std::size_t i = 1; i < offsets.size() && value == value; ++i) {
-        auto next = load(x.as<T>()[base + offsets[i]]);
-        if (next != next || better(next, value)) {
-          best = i;
-          value = next;
+    groups.kept.for_each([&](auto start) {
+      const T* first = x.as<T>() + start[0];
+      std::int64_t best = 0, number = 0;
+      auto value = load(*first);
+      groups.gone.for_each_run([&](auto at, std::int64_t size, auto strides) {
+        const T* element = first + at[0];
+        for (std::int64_t i = 0; i < size && !is_nan(value); ++i) {
+          auto next = load(element[i * strides[0]]);
+          if (is_nan(next) || better(next, value)) {
+            best = number + i;
+            value = next;
+          }
         }
-      }
-      *to++ = static_cast<std::int64_t>(best);
+        number += size;
+      });
+      out[start[1]] = best;
     });
   });
 }
 
-template <class Combine>
-void run_running(KernelCall& c, Combine combine) {
-  const Tensor& x = c.inputs[0];
-  Tensor& out = c.out();
-  visit(x.type().dtype, [&](auto tag) {
+template <class Combination>
+void run_running(KernelCall& c, Combination by) {
+  const ConstView& x = c.inputs[0];
+  auto dim = static_cast<std::size_t>(c.attr<std::int64_t>("dim"));
+  Groups groups = groups_along(x, true, [&](std::size_t d) { return d == dim; });
+  visit(x.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for_each_group(x, {c.attr<std::int64_t>("dim")}, [&](std::int64_t base, const auto& offsets) {
-      Accumulate<T> total{};
-      for (std::size_t i = 0; i < offsets.size(); ++i) {
-        auto element = static_cast<Accumulate<T>>(load(x.as<T>()[base + offsets[i]]));
-        total = i == 0 ? element : combine(total, element);
-        out.as<T>()[base + offsets[i]] = store<T>(total);
-      }
+    using Sum = Accumulate<T>;
+    auto run = [&](auto start, auto combine) {
+      Sum total{};
+      bool first = true;
+      groups.gone.for_each_run([&](auto at, std::int64_t size, auto strides) {
+        const T* from = x.as<T>() + start[0] + at[0];
+        T* to = c.out().as<T>() + start[1] + at[1];
+        for (std::int64_t i = 0; i < size; ++i) {
+          auto element = static_cast<Sum>(load(from[i * strides[0]]));
+          total = first ? element : combine(total, element);
+          first = false;
+          to[i * strides[1]] = store<T>(total);
+        }
+      });
+      return total;
+    };
+    groups.kept.for_each([&](auto start) {
+      if (is_nan(run(start, by.quickly))) run(start, by.exactly);
     });
   });
 }
@@ -224,7 +216,8 @@ constinit const Op sum{
     .attributes = over_dims,
     .infer = infer_reduction,
     .kernel = run_sum,
-    .flops = one_per_input};
+    .flops = one_per_input,
+    .reads_any_layout = true};
 
 constinit const Op mean{.name = "mean",
                         .doc = "sum over dimensions divided by their size, rounded once",
@@ -232,7 +225,8 @@ constinit const Op mean{.name = "mean",
                         .attributes = over_dims,
                         .infer = infer_mean,
                         .kernel = run_mean,
-                        .flops = one_per_input};
+                        .flops = one_per_input,
+                        .reads_any_layout = true};
 
 constinit const Op product{.name = "product",
                            .doc = "product over dimensions, as sum",
@@ -240,7 +234,8 @@ constinit const Op product{.name = "product",
                            .attributes = over_dims,
                            .infer = infer_reduction,
                            .kernel = run_product,
-                           .flops = one_per_input};
+                           .flops = one_per_input,
+                           .reads_any_layout = true};
 
 constinit const Op max{.name = "max",
                        .doc = "the largest over dimensions; a NaN wins",
@@ -248,7 +243,8 @@ constinit const Op max{.name = "max",
                        .attributes = over_dims,
                        .infer = infer_extreme,
                        .kernel = run_max,
-                       .flops = one_per_input};
+                       .flops = one_per_input,
+                       .reads_any_layout = true};
 
 constinit const Op min{.name = "min",
                        .doc = "the smallest over dimensions; a NaN wins",
@@ -256,7 +252,8 @@ constinit const Op min{.name = "min",
                        .attributes = over_dims,
                        .infer = infer_extreme,
                        .kernel = run_min,
-                       .flops = one_per_input};
+                       .flops = one_per_input,
+                       .reads_any_layout = true};
 
 constinit const Op any{.name = "any",
                        .doc = "whether one over the dimensions is true",
@@ -264,7 +261,8 @@ constinit const Op any{.name = "any",
                        .attributes = over_dims,
                        .infer = infer_logic,
                        .kernel = [](KernelCall& c) { run_logic(c, true); },
-                       .flops = one_per_input};
+                       .flops = one_per_input,
+                       .reads_any_layout = true};
 
 constinit const Op all_of{.name = "all",
                           .doc = "whether all over the dimensions are true",
@@ -272,7 +270,8 @@ constinit const Op all_of{.name = "all",
                           .attributes = over_dims,
                           .infer = infer_logic,
                           .kernel = [](KernelCall& c) { run_logic(c, false); },
-                          .flops = one_per_input};
+                          .flops = one_per_input,
+                          .reads_any_layout = true};
 
 constinit const Op argmax{
     .name = "argmax",
@@ -281,7 +280,8 @@ constinit const Op argmax{
     .attributes = over_one,
     .infer = infer_index_of,
     .kernel = [](KernelCall& c) { run_index_of(c, [](auto a, auto b) { return a > b; }); },
-    .flops = one_per_input};
+    .flops = one_per_input,
+    .reads_any_layout = true};
 
 constinit const Op argmin{
     .name = "argmin",
@@ -290,26 +290,25 @@ constinit const Op argmin{
     .attributes = over_one,
     .infer = infer_index_of,
     .kernel = [](KernelCall& c) { run_index_of(c, [](auto a, auto b) { return a < b; }); },
-    .flops = one_per_input};
+    .flops = one_per_input,
+    .reads_any_layout = true};
 
-constinit const Op cumsum{
-    .name = "cumsum",
-    .doc = "running sum along a dimension, in the accumulate dtype",
-    .operands = reduced_x,
-    .attributes = along_one,
-    .infer = infer_running,
-    .kernel =
-        [](KernelCall& c) { run_running(c, [](auto a, auto b) { return wrapping_add(a, b); }); },
-    .flops = one_per_input};
+constinit const Op cumsum{.name = "cumsum",
+                          .doc = "running sum along a dimension, in the accumulate dtype",
+                          .operands = reduced_x,
+                          .attributes = along_one,
+                          .infer = infer_running,
+                          .kernel = [](KernelCall& c) { run_running(c, sums); },
+                          .flops = one_per_input,
+                          .reads_any_layout = true};
 
-constinit const Op cumprod{
-    .name = "cumprod",
-    .doc = "running product along a dimension, in the accumulate dtype",
-    .operands = reduced_x,
-    .attributes = along_one,
-    .infer = infer_running,
-    .kernel =
-        [](KernelCall& c) { run_running(c, [](auto a, auto b) { return wrapping_mul(a, b); }); },
-    .flops = one_per_input};
+constinit const Op cumprod{.name = "cumprod",
+                           .doc = "running product along a dimension, in the accumulate dtype",
+                           .operands = reduced_x,
+                           .attributes = along_one,
+                           .infer = infer_running,
+                           .kernel = [](KernelCall& c) { run_running(c, products); },
+                           .flops = one_per_input,
+                           .reads_any_layout = true};
 
 }  // namespace hocket::ops

@@ -7,10 +7,12 @@
 #include "hocket/ops/infer.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"
-#include "hocket/ops/strided.h"
+#include "hocket/ops/walk.h"
 
 namespace hocket::ops {
 namespace {
+
+std::span<const std::int64_t> dims_of(const Type& t) { return {t.shape.data(), t.shape.size()}; }
 
 Shape to_shape(const InferCall& c, const Ints& dims) {
   if (!count_elements(dims))
@@ -27,7 +29,7 @@ std::vector<Type> infer_reshape(const InferCall& c) {
   return {y};
 }
 
-void run_reshape(KernelCall& c) { c.results[0] = Tensor(c.types[0], c.inputs[0]); }
+std::optional<ViewOf> view_reshape(const InferCall&, const Layout& x) { return ViewOf{0, x}; }
 
 std::vector<Type> infer_permute(const InferCall& c) {
   const Type& x = *c.inputs[0];
@@ -44,10 +46,8 @@ std::vector<Type> infer_permute(const InferCall& c) {
   return {y};
 }
 
-void run_permute(KernelCall& c) {
-  Shape from = strides_of(c.inputs[0].type().shape), strides;
-  for (std::int64_t d : c.attr<Ints>("dims")) strides.push_back(from[static_cast<std::size_t>(d)]);
-  copy_strided(c.out(), c.inputs[0], strides);
+std::optional<ViewOf> view_permute(const InferCall& c, const Layout& x) {
+  return permuted(x, dims_of(*c.inputs[0]), c.attr<Ints>("dims"));
 }
 
 std::vector<Type> infer_broadcast(const InferCall& c) {
@@ -65,12 +65,8 @@ std::vector<Type> infer_broadcast(const InferCall& c) {
   return {y};
 }
 
-void run_broadcast(KernelCall& c) {
-  const Shape& from = c.inputs[0].type().shape;
-  Shape natural = strides_of(from);
-  Shape strides(static_cast<std::uint32_t>(c.types[0].shape.size() - from.size()), 0);
-  for (std::size_t i = 0; i < from.size(); ++i) strides.push_back(from[i] == 1 ? 0 : natural[i]);
-  copy_strided(c.out(), c.inputs[0], strides);
+std::optional<ViewOf> view_broadcast(const InferCall& c, const Layout& x) {
+  return spread_out(x, dims_of(*c.inputs[0]), c.attr<Ints>("shape"));
 }
 
 void require_one_per_dim(const InferCall& c, std::string_view attribute, const Ints& list) {
@@ -98,16 +94,9 @@ std::vector<Type> infer_slice(const InferCall& c) {
   return {y};
 }
 
-void run_slice(KernelCall& c) {
-  const Ints &starts = c.attr<Ints>("starts"), &steps = c.attr<Ints>("steps");
-  Shape strides = strides_of(c.inputs[0].type().shape);
-  std::int64_t first = 0;
-  for (std::size_t i = 0; i < strides.size(); ++i) {
-    first += starts[i] * strides[i];
-    // A step beyond the end is never taken, so the step is limited to the size of the dimension.
-    if (!steps.empty()) strides[i] *= std::min(steps[i], c.inputs[0].type().shape[i]);
-  }
-  copy_strided(c.out(), c.inputs[0], strides, first);
+std::optional<ViewOf> view_slice(const InferCall& c, const Layout& x) {
+  return sliced(x, dims_of(*c.inputs[0]), c.attr<Ints>("starts"), c.attr<Ints>("steps"),
+                dims_of(c.written[0]));
 }
 
 std::vector<Type> infer_pad(const InferCall& c) {
@@ -129,29 +118,33 @@ std::vector<Type> infer_pad(const InferCall& c) {
 
 /// Fills the result with the value, then copies the part of x that remains; negative padding cuts.
 void run_pad(KernelCall& c) {
-  const Tensor& x = c.inputs[0];
+  const ConstView& x = c.inputs[0];
+  const View& out = c.out();
   const Ints& low = c.attr<Ints>("low");
-  Tensor& out = c.out();
-  Shape from_strides = strides_of(x.type().shape), to_strides = strides_of(out.type().shape),
-        common;
-  std::int64_t from = 0, to = 0;
-  for (std::size_t i = 0; i < low.size(); ++i) {
-    std::int64_t cut = std::clamp<std::int64_t>(-low[i], 0, x.type().shape[i]),
-                 shift = std::clamp<std::int64_t>(low[i], 0, out.type().shape[i]);
-    std::int64_t left = std::min(x.type().shape[i] - cut, out.type().shape[i] - shift);
-    common.push_back(std::max<std::int64_t>(0, left));
-    from += cut * from_strides[i];
-    to += shift * to_strides[i];
+  Walk<2> common;  // places in the result and in x
+  std::int64_t from = 0, to = 0, from_stride = 1, to_stride = 1;
+  for (std::size_t i = low.size(); i-- > 0;) {
+    std::int64_t in = x.type.shape[i], wide = out.type.shape[i];
+    std::int64_t cut = std::clamp<std::int64_t>(-low[i], 0, in),
+                 shift = std::clamp<std::int64_t>(low[i], 0, wide);
+    common.add_outer(std::max<std::int64_t>(0, std::min(in - cut, wide - shift)),
+                     {to_stride, from_stride});
+    from += cut * from_stride;
+    to += shift * to_stride;
+    from_stride *= in;
+    to_stride *= wide;
   }
-  visit_size(out.type().dtype, [&](auto tag) {
+  visit_size(out.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    std::fill_n(out.as<T>(), out.type().elements(), c.inputs[1].as<T>()[0]);
-    std::vector<std::int64_t> sources;
-    for_each_offset(common, from_strides,
-                    [&](std::int64_t offset) { sources.push_back(from + offset); });
-    auto source = sources.begin();
-    for_each_offset(common, to_strides,
-                    [&](std::int64_t offset) { out.as<T>()[to + offset] = x.as<T>()[*source++]; });
+    std::fill_n(out.as<T>(), out.type.elements(), c.inputs[1].as<T>()[0]);
+    common.for_each_run([&](auto at, std::int64_t size, auto strides) {
+      T* target = out.as<T>() + to + at[0];
+      const T* source = x.as<T>() + from + at[1];
+      if (strides[0] == 1 && strides[1] == 1)
+        std::copy_n(source, size, target);
+      else
+        for (std::int64_t i = 0; i < size; ++i) target[i * strides[0]] = source[i * strides[1]];
+    });
   });
 }
 
@@ -175,17 +168,17 @@ std::vector<Type> infer_concat(const InferCall& c) {
 }
 
 void run_concat(KernelCall& c) {
-  Tensor& out = c.out();
+  const View& out = c.out();
   auto d = static_cast<std::size_t>(c.attr<std::int64_t>("dim"));
-  const Shape& shape = out.type().shape;
-  std::int64_t outer = 1, inner = bytes(out.type().dtype);
+  const Shape& shape = out.type.shape;
+  std::int64_t outer = 1, inner = bytes(out.type.dtype);
   for (std::size_t i = 0; i < shape.size(); ++i)
     if (i != d) (i < d ? outer : inner) *= shape[i];
-  std::byte* to = out.bytes().data();
+  std::byte* to = out.data;
   for (std::int64_t o = 0; o < outer; ++o)
-    for (const Tensor& x : c.inputs) {
-      std::int64_t run = x.type().shape[d] * inner;
-      if (run > 0) to = std::copy_n(x.bytes().data() + o * run, run, to);
+    for (const ConstView& x : c.inputs) {
+      std::int64_t run = x.type.shape[d] * inner;
+      if (run > 0) to = std::copy_n(x.data + o * run, run, to);
     }
 }
 
@@ -194,16 +187,8 @@ std::vector<Type> infer_flip(const InferCall& c) {
   return {*c.inputs[0]};
 }
 
-void run_flip(KernelCall& c) {
-  const Shape& shape = c.inputs[0].type().shape;
-  Shape strides = strides_of(shape);
-  std::int64_t first = 0;
-  for (std::int64_t dim : c.attr<Ints>("dims")) {
-    auto d = static_cast<std::size_t>(dim);
-    first += (shape[d] - 1) * strides[d];
-    strides[d] = -strides[d];
-  }
-  copy_strided(c.out(), c.inputs[0], strides, first);
+std::optional<ViewOf> view_flip(const InferCall& c, const Layout& x) {
+  return flipped(x, dims_of(*c.inputs[0]), c.attr<Ints>("dims"));
 }
 
 }  // namespace
@@ -213,7 +198,7 @@ constinit const Op reshape{.name = "reshape",
                            .operands = {{"x"}},
                            .attributes = {{"shape", AttributeKind::ints, "of the result"}},
                            .infer = infer_reshape,
-                           .kernel = run_reshape,
+                           .view = view_reshape,
                            .moves_data = true,
                            .is_view = true};
 
@@ -225,7 +210,7 @@ constinit const Op permute{
     .operands = {{"x"}},
     .attributes = {{"dims", AttributeKind::ints, "each dimension of x once"}},
     .infer = infer_permute,
-    .kernel = run_permute,
+    .view = view_permute,
     .moves_data = true};
 
 constinit const Op broadcast{
@@ -234,7 +219,7 @@ constinit const Op broadcast{
     .operands = {{"x"}},
     .attributes = {{"shape", AttributeKind::ints, "of the result"}},
     .infer = infer_broadcast,
-    .kernel = run_broadcast,
+    .view = view_broadcast,
     .moves_data = true};
 
 constinit const Op slice{
@@ -245,7 +230,7 @@ constinit const Op slice{
                    {"stops", AttributeKind::ints, "behind the last index"},
                    {"steps", AttributeKind::ints, "distances; all 1 when left out"}},
     .infer = infer_slice,
-    .kernel = run_slice,
+    .view = view_slice,
     .moves_data = true};
 
 constinit const Op pad{
@@ -272,7 +257,7 @@ constinit const Op flip{.name = "flip",
                         .operands = {{"x"}},
                         .attributes = {{"dims", AttributeKind::ints, "which ones, ascending"}},
                         .infer = infer_flip,
-                        .kernel = run_flip,
+                        .view = view_flip,
                         .moves_data = true};
 
 }  // namespace hocket::ops

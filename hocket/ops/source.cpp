@@ -75,8 +75,8 @@ std::vector<Type> infer_full(const InferCall& c) {
 void run_constant(KernelCall& c) {
   if (const auto& ref = c.attr<std::string>("ref"); !ref.empty())
     fail("constant: the program has no value for {}", quoted(ref));
-  Tensor& out = c.out();
-  visit(out.type().dtype, [&](auto tag) {
+  const View& out = c.out();
+  visit(out.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* to = out.as<T>();
     std::visit(
@@ -92,15 +92,15 @@ void run_constant(KernelCall& c) {
 }
 
 void run_full(KernelCall& c) {
-  Tensor& out = c.out();
+  const View& out = c.out();
   const Attribute& value = find_attribute(c.op, c.attributes, "value");
-  visit(out.type().dtype, [&](auto tag) {
+  visit(out.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T element{};
     if (const double* v = std::get_if<double>(&value)) element = store<T>(*v);
     if (const std::int64_t* v = std::get_if<std::int64_t>(&value)) element = store<T>(*v);
     if (const bool* v = std::get_if<bool>(&value)) element = store<T>(*v);
-    std::fill_n(out.as<T>(), out.type().elements(), element);
+    std::fill_n(out.as<T>(), out.type.elements(), element);
   });
 }
 
@@ -114,25 +114,16 @@ std::vector<Type> infer_iota(const InferCall& c) {
 }
 
 void run_iota(KernelCall& c) {
-  Tensor& out = c.out();
+  const View& out = c.out();
   auto d = static_cast<std::size_t>(c.attr<std::int64_t>("dim"));
-  const Shape& shape = out.type().shape;
+  const Shape& shape = out.type.shape;
   std::int64_t inner = 1;
   for (std::size_t i = d + 1; i < shape.size(); ++i) inner *= shape[i];
-  visit(out.type().dtype, [&](auto tag) {
+  visit(out.type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for (std::int64_t i = 0; i < out.type().elements(); ++i)
+    for (std::int64_t i = 0; i < out.type.elements(); ++i)
       out.as<T>()[i] = store<T>(i / inner % shape[d]);
   });
-}
-
-/// Index of this rank in its set of the group, and the size of the set.
-std::pair<std::int64_t, std::int64_t> place_in_group(const KernelCall& c) {
-  const auto& group = c.attr<std::string>("group");
-  std::vector<int> members = c.world.members(group, c.rank);
-  auto at = std::find(members.begin(), members.end(), c.rank);
-  if (at == members.end()) fail("{}: rank {} is not in group {}", c.op.name, c.rank, quoted(group));
-  return {at - members.begin(), static_cast<std::int64_t>(members.size())};
 }
 
 std::vector<Type> infer_rank(const InferCall& c) {
@@ -140,7 +131,7 @@ std::vector<Type> infer_rank(const InferCall& c) {
   return {{DType::i64, false, {}}};
 }
 
-void run_rank(KernelCall& c) { c.out().as<std::int64_t>()[0] = place_in_group(c).first; }
+void run_rank(KernelCall& c) { c.out().as<std::int64_t>()[0] = c.place.index; }
 
 std::vector<Type> infer_shard(const InferCall& c) {
   const Type& x = *c.inputs[0];
@@ -149,10 +140,9 @@ std::vector<Type> infer_shard(const InferCall& c) {
 }
 
 void run_shard(KernelCall& c) {
-  auto index = static_cast<std::size_t>(place_in_group(c).first);
-  Tensor& out = c.out();
+  auto index = static_cast<std::size_t>(c.place.index);
   auto from = c.inputs[0].bytes();
-  auto to = out.bytes();
+  auto to = c.out().bytes();
   std::size_t start = std::min(index * to.size(), from.size());
   std::size_t here = std::min(to.size(), from.size() - start);
   if (here > 0) std::memcpy(to.data(), from.data() + start, here);

@@ -1,20 +1,17 @@
-// Runs the samples beside this file: small programs whose results were computed elsewhere. Whoever
-// adds an op adds samples of it, by hand or with make_samples.py.
+// Runs the samples. Whoever adds an op adds samples of it, by hand or with make_samples.py.
+
+#include "ops/samples.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <set>
 
 #include "hocket/base/element.h"
 #include "hocket/base/error.h"
-#include "hocket/base/file.h"
-#include "hocket/base/text.h"
 #include "hocket/codegen/library/library.h"
 #include "hocket/codegen/reference/interpret.h"
 #include "hocket/ir/parse.h"
@@ -23,117 +20,11 @@
 #include "hocket/ops/expand.h"
 #include "hocket/ops/ops.h"
 #include "hocket/ops/philox.h"
+#include "support/any_layout.h"
 #include "support/op_signatures.h"
 
 namespace hocket {
 namespace {
-
-/// A line `in RANK NAME [..]` or `out RANK INDEX TOLERANCE [..]`.
-struct Numbers {
-  std::size_t rank = 0;
-  std::string name;
-  std::size_t index = 0;
-  double tolerance = 0;
-  std::vector<std::string> elements;
-};
-
-struct Sample {
-  std::string file;
-  int line = 0;
-  std::string op, what, program;
-  std::vector<Numbers> inputs, outputs;
-
-  std::string title() const { return fmt::format("{}: line {}: {}: {}", file, line, op, what); }
-};
-
-std::size_t to_size(std::string_view text) {
-  return static_cast<std::size_t>(std::atoll(std::string(text).c_str()));
-}
-
-Numbers read_numbers(std::string_view line, bool output) {
-  std::size_t open = line.find('['), close = line.rfind(']');
-  if (open == line.npos || close == line.npos) fail("samples: no list in '{}'", line);
-  auto words = split(trim(line.substr(0, open)), ' ');
-  if (words.size() != (output ? 4u : 3u)) fail("samples: cannot read '{}'", line);
-  Numbers n{.rank = to_size(words[1]), .name = std::string(words[2])};
-  if (output) {
-    n.index = to_size(words[2]);
-    n.tolerance = std::strtod(std::string(words[3]).c_str(), nullptr);
-  }
-  std::string_view list = trim(line.substr(open + 1, close - open - 1));
-  if (list.empty()) return n;
-  for (std::string_view element : split(list, ',')) n.elements.emplace_back(trim(element));
-  return n;
-}
-
-void read_samples(const std::filesystem::path& file, std::vector<Sample>& samples) {
-  std::string text = read_file(file.string());
-  std::size_t known = samples.size();
-  int number = 0;
-  for (std::string_view line : split(text, '\n')) {
-    ++number;
-    if (line.starts_with("== ")) {
-      std::size_t colon = line.find(": ");
-      if (colon == line.npos) fail("samples: cannot read '{}'", line);
-      samples.push_back({.file = file.filename().string(),
-                         .line = number,
-                         .op = std::string(line.substr(3, colon - 3)),
-                         .what = std::string(line.substr(colon + 2))});
-    } else if (samples.size() == known) {
-      continue;  // the head of the file
-    } else if (line.starts_with("in ")) {
-      samples.back().inputs.push_back(read_numbers(line, false));
-    } else if (line.starts_with("out ")) {
-      samples.back().outputs.push_back(read_numbers(line, true));
-    } else if (samples.back().outputs.empty()) {
-      samples.back().program += std::string(line) + "\n";
-    }
-  }
-}
-
-const std::vector<Sample>& all_samples() {
-  static const std::vector<Sample> samples = [] {
-    std::vector<Sample> all;
-    for (const auto& entry : std::filesystem::directory_iterator(HOCKET_SAMPLES))
-      if (entry.path().extension() == ".txt") read_samples(entry.path(), all);
-    return all;
-  }();
-  return samples;
-}
-
-Tensor to_tensor(const Type& type, const std::vector<std::string>& elements) {
-  if (static_cast<std::int64_t>(elements.size()) != type.elements())
-    fail("samples: {} elements for {}", elements.size(), to_text(type));
-  Tensor t(type);
-  visit(type.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      const std::string& text = elements[i];
-      if constexpr (std::is_same_v<T, Boolean>)
-        t.as<T>()[i] = store<T>(text == "true");
-      else if constexpr (std::is_integral_v<Compute<T>>)
-        t.as<T>()[i] = store<T>(static_cast<std::int64_t>(std::strtoll(text.c_str(), nullptr, 10)));
-      else
-        t.as<T>()[i] = store<T>(std::strtod(text.c_str(), nullptr));
-    }
-  });
-  return t;
-}
-
-std::vector<std::vector<Tensor>> inputs_of(const Sample& sample, const Program& program) {
-  std::vector<std::vector<Tensor>> inputs;
-  for (int rank = 0; rank < program.world->ranks(); ++rank) {
-    const Graph& g = program.graph_of(rank);
-    std::vector<Tensor>& mine = inputs.emplace_back(g.inputs().size());
-    for (const Numbers& given : sample.inputs)
-      for (std::size_t i = 0; i < mine.size(); ++i) {
-        Value v = g.inputs()[i].value;
-        if (given.rank == inputs.size() - 1 && given.name == g.name(v))
-          mine[i] = to_tensor(g.type(v), given.elements);
-      }
-  }
-  return inputs;
-}
 
 template <class T>
 bool close(T got, T expected, double tolerance) {
@@ -198,10 +89,10 @@ class Watched final : public Backend {
  public:
   std::string_view name() const override { return library_.name(); }
   std::string numerics() const override { return library_.numerics(); }
-  bool run(KernelCall& call) override {
-    bool ran = library_.run(call);
-    ran_any |= ran;
-    return ran;
+  std::shared_ptr<const Kernel> prepare(const KernelSpec& spec) override {
+    auto kernel = library_.prepare(spec);
+    ran_any |= kernel != nullptr;
+    return kernel;
   }
   bool ran_any = false;
 
@@ -229,6 +120,37 @@ TEST(Samples, AgreeThroughTheLibrary) {
   for (const char* op :
        {"matmul", "conv", "conv_grad_input", "conv_grad_weight", "attention", "attention_grad"})
     EXPECT_TRUE(taken.contains(op)) << op;
+}
+
+/// By the interpreter alone, and by a backend that must give the same bits.
+void expect_same_by(Backend& backend) {
+  for (const Sample& sample : all_samples()) {
+    SCOPED_TRACE(sample.title());
+    try {
+      Program program = parse(sample.program, ops::all());
+      auto inputs = inputs_of(sample, program);
+      auto plain = interpret(program, inputs),
+           got = interpret(program, inputs, {.backend = &backend});
+      for (std::size_t r = 0; r < plain.size(); ++r)
+        for (std::size_t i = 0; i < plain[r].outputs.size(); ++i)
+          EXPECT_TRUE(same_bits(plain[r].outputs[i], got[r].outputs[i]))
+              << "rank " << r << ", output " << i;
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << e.what();
+    }
+  }
+}
+
+TEST(Samples, HaveTheSameBitsInAnyLayout) {
+  testing::AnyLayout rows(0, true);
+  expect_same_by(rows);
+  int moved = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    testing::AnyLayout backend(seed);
+    expect_same_by(backend);
+    moved += backend.moved;
+  }
+  EXPECT_GT(moved, 1000);
 }
 
 /// Replaces every composite, and those that come out of them; returns their number.
@@ -346,16 +268,19 @@ TEST(Samples, ShowWhereAnOpMayGoWrong) {
   for (const Op* op : ops::all()) {
     const Shown& s = shown[op->name];
     bool elementwise = op->body != nullptr;
-    if (elementwise || (op->moves_data && !op->operands.empty() && !op->collective))
+    if (elementwise || (op->moves_data && !op->operands.empty() && !op->collective)) {
       EXPECT_TRUE(s.nothing) << op->name << ": no sample with a tensor without elements";
+    }
     if (elementwise && testing::takes_floats(*op)) {
       EXPECT_TRUE(s.nan) << op->name << ": no sample with a NaN";
       EXPECT_TRUE(s.infinity) << op->name << ": no sample with an infinity";
     }
-    if (elementwise && op->operands.size() > 1)
+    if (elementwise && op->operands.size() > 1) {
       EXPECT_TRUE(s.equal) << op->name << ": no sample with equal elements at one place";
-    if (tells_positions(*op))
+    }
+    if (tells_positions(*op)) {
       EXPECT_TRUE(s.ties) << op->name << ": no sample with equal elements in one operand";
+    }
   }
 }
 

@@ -265,8 +265,8 @@ TEST(Ops, AllAreListedOnceWithADocAndATypeRule) {
     EXPECT_TRUE(names.insert(op->name).second) << op->name;
     EXPECT_FALSE(op->doc.empty()) << op->name;
     EXPECT_NE(op->infer, nullptr) << op->name;
-    int meanings = (op->body != nullptr) + (op->kernel != nullptr) + (op->expand != nullptr) +
-                   (op->exchange != nullptr);
+    int meanings = (op->body != nullptr) + (op->view != nullptr) + (op->kernel != nullptr) +
+                   (op->expand != nullptr) + (op->exchange != nullptr);
     bool structural = op->is_wait || op->has_region || op == &ops::barrier;
     EXPECT_EQ(meanings, structural ? 0 : 1) << op->name;
     EXPECT_EQ(ops::find(op->name), op);

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "hocket/codegen/library/prepared.h"
+#include "hocket/codegen/library/primitive.h"
 #include "hocket/ops/ops.h"
 
 namespace hocket::library {
 namespace {
 
 using Dims = dnnl::memory::dims;
-using Layout = dnnl::memory::desc;
+using Desc = dnnl::memory::desc;
 
 enum class Wanted : std::uint8_t { wide, deep, weight };
 
@@ -23,15 +23,15 @@ struct Problem {
 
 Dims dims_of(const Type& type) { return {type.shape.begin(), type.shape.end()}; }
 
-Dims list_or(const KernelCall& c, std::string_view name, std::size_t size, std::int64_t missing) {
+Dims list_or(const KernelSpec& c, std::string_view name, std::size_t size, std::int64_t missing) {
   const Ints& list = c.attr<Ints>(name);
   return list.empty() ? Dims(size, missing) : Dims(list.begin(), list.end());
 }
 
-Problem problem_of(const KernelCall& c) {
+Problem problem_of(const KernelSpec& c) {
   Problem p;
-  Dims first = dims_of(c.inputs[0].type()), second = dims_of(c.inputs[1].type()),
-       result = dims_of(c.types[0]);
+  Dims first = dims_of(c.operands[0]), second = dims_of(c.operands[1]),
+       result = dims_of(c.results[0]);
   if (&c.op == &ops::conv_grad_weight)
     p = {Wanted::weight, second, first, result};
   else if (&c.op == &ops::conv_grad_input || c.attr<bool>("transposed"))
@@ -53,7 +53,7 @@ Problem problem_of(const KernelCall& c) {
   return p;
 }
 
-Layout row_major(const Dims& dims, dnnl::memory::data_type type) {
+Desc row_major(const Dims& dims, dnnl::memory::data_type type) {
   Dims strides(dims.size(), 1);
   for (std::size_t i = dims.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * dims[i];
   return {dims, type, strides};
@@ -72,40 +72,39 @@ bool better_row_major(const Problem& p, std::int64_t groups) {
 
 }  // namespace
 
-std::unique_ptr<Prepared> prepare_conv(const Engine& engine, const KernelCall& c) {
+std::shared_ptr<const Kernel> prepare_conv(const Engine& engine, const KernelSpec& c) {
   using Data = dnnl::convolution_backward_data;
   using Weights = dnnl::convolution_backward_weights;
   Problem p = problem_of(c);
   auto groups = c.attr<std::int64_t>("groups");
   // Indices are 32 bits wide inside the kernels.
-  for (const Type* t : {&c.inputs[0].type(), &c.inputs[1].type(), &c.types[0]})
+  for (const Type* t : {&c.operands[0], &c.operands[1], &c.results[0]})
     if (t->elements() > INT32_MAX) return nullptr;
 
-  auto type = *data_type(c.types[0].dtype);
+  auto type = *data_type(c.results[0].dtype);
   Dims weight = p.weight;
   if (groups > 1) {
     weight[0] /= groups;
     weight.insert(weight.begin(), groups);
   }
-  Layout plain_wide = row_major(p.wide, type), plain_deep = row_major(p.deep, type),
-         plain_weight = row_major(weight, type);
+  Desc plain_wide = row_major(p.wide, type), plain_deep = row_major(p.deep, type),
+       plain_weight = row_major(weight, type);
   constexpr auto any = dnnl::memory::format_tag::any;
   bool row = better_row_major(p, groups);
-  Layout wide = row ? plain_wide : Layout(p.wide, type, any),
-         deep = row ? plain_deep : Layout(p.deep, type, any),
-         weights = row ? plain_weight : Layout(weight, type, any);
+  Desc wide = row ? plain_wide : Desc(p.wide, type, any),
+       deep = row ? plain_deep : Desc(p.deep, type, any),
+       weights = row ? plain_weight : Desc(weight, type, any);
 
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::primitive_attr attributes = with_scratchpad();
   constexpr auto direct = dnnl::algorithm::convolution_direct;
   dnnl::convolution_forward::primitive_desc forward(
       {dnnl::prop_kind::forward_training, direct, wide, weights, deep, p.stride, p.dilation,
        p.padding, p.padding_end},
       attributes, engine.cpu);
-  auto finish = [&](const dnnl::primitive_desc& description, Port first, Port second,
-                    Port out) -> std::unique_ptr<Prepared> {
+  auto finish = [&](const dnnl::primitive_desc& description, Argument first, Argument second,
+                    Argument out) -> std::shared_ptr<const Kernel> {
     if (std::string_view(description.impl_info_str()).starts_with("ref")) return nullptr;
-    return std::make_unique<Prepared>(engine, description, std::array{first, second}, out);
+    return make_kernel(engine, c, description, {first, second}, out);
   };
   switch (p.wanted) {
     case Wanted::deep:

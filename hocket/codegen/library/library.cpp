@@ -1,37 +1,20 @@
 #include "hocket/codegen/library/library.h"
 
-#include <omp.h>
-
 #include <algorithm>
 
 #include "hocket/base/error.h"
 #include "hocket/base/hash.h"
-#include "hocket/codegen/library/prepared.h"
+#include "hocket/codegen/library/primitive.h"
 #include "hocket/ops/ops.h"
 
 namespace hocket {
 namespace {
 
 /// A step has some hundred kinds of calls. Beyond this limit the cache is emptied, so that code for
-/// shapes no longer used does not accumulate.
+/// shapes no longer used does not accumulate. Kernels that somebody holds stay.
 constexpr std::size_t most_prepared = 1024;
 
-/// oneDNN takes the number of threads from OpenMP's setting of the calling thread, when a primitive
-/// is created and when it is executed. This sets it and restores it for other users of OpenMP.
-class ThreadCount {
- public:
-  explicit ThreadCount(int threads) : before_(omp_get_max_threads()) {
-    if (threads != before_) omp_set_num_threads(threads);
-  }
-  ~ThreadCount() { omp_set_num_threads(before_); }
-  ThreadCount(const ThreadCount&) = delete;
-  ThreadCount& operator=(const ThreadCount&) = delete;
-
- private:
-  int before_;
-};
-
-using Prepare = std::unique_ptr<library::Prepared> (*)(const library::Engine&, const KernelCall&);
+using Prepare = std::shared_ptr<const Kernel> (*)(const library::Engine&, const KernelSpec&);
 
 Prepare prepare_of(const Op& op) {
   if (&op == &ops::matmul) return library::prepare_matmul;
@@ -49,13 +32,19 @@ void append(std::vector<std::int64_t>& key, std::span<const std::int64_t> list) 
   key.insert(key.end(), list.begin(), list.end());
 }
 
-void append(std::vector<std::int64_t>& key, const KernelCall& c) {
-  auto type = [&](const Type& t) {
-    key.push_back(static_cast<std::int64_t>(t.dtype));
-    append(key, {t.shape.data(), t.shape.size()});
-  };
-  key.push_back(reinterpret_cast<std::intptr_t>(&c.op));
-  for (const Attribute& a : c.attributes.values()) {
+void append(std::vector<std::int64_t>& key, const Type& type) {
+  key.push_back(static_cast<std::int64_t>(type.dtype));
+  append(key, {type.shape.data(), type.shape.size()});
+}
+
+void append(std::vector<std::int64_t>& key, const Layout& layout) {
+  key.push_back(static_cast<std::int64_t>(layout.axes().size()));
+  for (Layout::Axis axis : layout.axes()) key.insert(key.end(), {axis.size, axis.stride});
+}
+
+std::vector<std::int64_t> key_of(const KernelSpec& spec) {
+  std::vector<std::int64_t> key{reinterpret_cast<std::intptr_t>(&spec.op)};
+  for (const Attribute& a : spec.attributes.values()) {
     if (const auto* list = std::get_if<Ints>(&a))
       append(key, *list);
     else if (const auto* flag = std::get_if<bool>(&a))
@@ -63,18 +52,9 @@ void append(std::vector<std::int64_t>& key, const KernelCall& c) {
     else
       key.push_back(std::get<std::int64_t>(a));
   }
-  for (const Tensor& t : c.inputs) type(t.type());
-  type(c.types[0]);
-}
-
-std::unique_ptr<library::Prepared> prepare(Prepare with, const library::Engine& engine,
-                                           const KernelCall& c) {
-  try {
-    return with(engine, c);
-  } catch (const dnnl::error& e) {
-    if (e.status == dnnl_unimplemented || e.status == dnnl_invalid_arguments) return nullptr;
-    internal_fail("library: {}: oneDNN says '{}'", c.op.name, e.what());
-  }
+  for (const Type& type : spec.operands) append(key, type);
+  append(key, spec.results[0]);
+  return key;
 }
 
 std::string_view instruction_set() {
@@ -106,8 +86,9 @@ std::string_view instruction_set() {
 
 }  // namespace
 
-Library::Library(int threads) : threads_(threads), engine_(std::make_unique<library::Engine>()) {
+Library::Library(int threads) : engine_(std::make_unique<library::Engine>()) {
   if (threads < 1) fail("library: {} threads, wanted at least 1", threads);
+  engine_->threads = threads;
 }
 
 Library::~Library() = default;
@@ -121,33 +102,41 @@ std::size_t Library::KeyHash::operator()(const Key& key) const {
 std::string Library::numerics() const {
   const dnnl::version_t* v = dnnl::version();
   return fmt::format("library: oneDNN {}.{}.{}, {}, {} thread{}", v->major, v->minor, v->patch,
-                     instruction_set(), threads_, threads_ == 1 ? "" : "s");
+                     instruction_set(), engine_->threads, engine_->threads == 1 ? "" : "s");
 }
 
-bool Library::run(KernelCall& c) {
-  Prepare with = prepare_of(c.op);
-  if (with == nullptr || !computable(c.types[0])) return false;
-  if (!std::ranges::all_of(c.inputs, [](const Tensor& t) { return computable(t.type()); }))
-    return false;
-  key_.clear();
-  append(key_, c);
-  ThreadCount scope(threads_);
-  auto found = prepared_.find(key_);
-  if (found == prepared_.end()) {
-    if (prepared_.size() == most_prepared) prepared_.clear();
-    found = prepared_.emplace(key_, prepare(with, *engine_, c)).first;
-  }
-  library::Prepared* p = found->second.get();
-  if (p == nullptr) return false;
-  auto bytes = static_cast<std::int64_t>(p->workspace_bytes());
-  if (bytes > 0 && (!workspace_ || workspace_.type().bytes() < bytes))
-    workspace_ = Tensor(Type{DType::u8, false, {bytes}});
+template <class Prepare>
+std::shared_ptr<const Kernel> Library::cached(std::string_view name, Key key, Prepare prepare) {
+  auto found = prepared_.find(key);
+  if (found != prepared_.end()) return found->second;
+  if (prepared_.size() == most_prepared) prepared_.clear();
+  std::shared_ptr<const Kernel> kernel;
   try {
-    p->execute(engine_->stream, c.inputs, c.out(), workspace_.bytes().data());
+    library::ThreadCount scope(engine_->threads);
+    kernel = prepare();
   } catch (const dnnl::error& e) {
-    internal_fail("library: {}: oneDNN says '{}'", c.op.name, e.what());
+    if (e.status != dnnl_unimplemented && e.status != dnnl_invalid_arguments)
+      internal_fail("library: {}: oneDNN says '{}'", name, e.what());
   }
-  return true;
+  return prepared_.emplace(std::move(key), std::move(kernel)).first->second;
+}
+
+std::shared_ptr<const Kernel> Library::prepare(const KernelSpec& spec) {
+  Prepare with = prepare_of(spec.op);
+  if (with == nullptr || !computable(spec.results[0]) ||
+      !std::ranges::all_of(spec.operands, computable))
+    return nullptr;
+  return cached(spec.op.name, key_of(spec), [&] { return with(*engine_, spec); });
+}
+
+std::shared_ptr<const Kernel> Library::prepare_copy(DType dtype, const Layout& from,
+                                                    const Layout& to) {
+  Key key{0, static_cast<std::int64_t>(dtype)};  // no op is at 0
+  append(key, from);
+  append(key, to);
+  auto reorder = cached("copy", std::move(key),
+                        [&] { return library::prepare_reorder(*engine_, dtype, from, to); });
+  return reorder ? reorder : Backend::prepare_copy(dtype, from, to);
 }
 
 }  // namespace hocket

@@ -1,12 +1,12 @@
 // The matrix product as a oneDNN primitive.
 
-#include "hocket/codegen/library/prepared.h"
+#include "hocket/codegen/library/primitive.h"
 
 namespace hocket::library {
 
-std::unique_ptr<Prepared> prepare_matmul(const Engine& engine, const KernelCall& c) {
-  const Shape& y = c.types[0].shape;
-  const Shape& a = c.inputs[0].type().shape;
+std::shared_ptr<const Kernel> prepare_matmul(const Engine& engine, const KernelSpec& c) {
+  const Shape& y = c.results[0].shape;
+  const Shape& a = c.operands[0].shape;
   bool ta = c.attr<bool>("transpose_a"), tb = c.attr<bool>("transpose_b");
   std::size_t rank = y.size();
   std::int64_t batch = 1, m = y[rank - 2], n = y[rank - 1], k = a[rank - (ta ? 2 : 1)];
@@ -20,16 +20,14 @@ std::unique_ptr<Prepared> prepare_matmul(const Engine& engine, const KernelCall&
       dims.insert(dims.begin(), batch);
       strides.insert(strides.begin(), rows * columns);
     }
-    return dnnl::memory::desc(dims, *data_type(c.types[0].dtype), strides);
+    return dnnl::memory::desc(dims, *data_type(c.results[0].dtype), strides);
   };
-  Port left{DNNL_ARG_SRC, layout(m, k, ta)}, right{DNNL_ARG_WEIGHTS, layout(k, n, tb)},
+  Argument left{DNNL_ARG_SRC, layout(m, k, ta)}, right{DNNL_ARG_WEIGHTS, layout(k, n, tb)},
       out{DNNL_ARG_DST, layout(m, n, false)};
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  dnnl::matmul::primitive_desc description({left.plain, right.plain, out.plain}, attributes,
+  dnnl::matmul::primitive_desc description({left.plain, right.plain, out.plain}, with_scratchpad(),
                                            engine.cpu);
   if (std::string_view(description.impl_info_str()).starts_with("ref")) return nullptr;
-  return std::make_unique<Prepared>(engine, description, std::array{left, right}, out);
+  return make_kernel(engine, c, description, {left, right}, out);
 }
 
 }  // namespace hocket::library

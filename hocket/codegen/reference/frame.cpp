@@ -4,6 +4,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/codegen/row_major.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"
 
@@ -81,7 +82,9 @@ Frame::Frame(const Program& program, const Graph& graph, int rank, std::span<con
   for (std::uint32_t i = 1; i < graph.value_bound(); ++i)
     readers_[i] = static_cast<std::uint32_t>(graph.uses(Value{i}).size());
   if (Backend* backend = options.backend; backend != nullptr)
-    instead_ = [backend](KernelCall& call) { return backend->run(call); };
+    instead_ = [backend, rank](const Graph& g, NodeId n, std::span<const Tensor> operands) {
+      return run_by(*backend, g, n, operands, rank);
+    };
   require_inputs(graph, rank, inputs, options.in_flight);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i]) continue;
