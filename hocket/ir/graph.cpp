@@ -182,64 +182,19 @@ void Graph::require_value(Value v, std::string_view what) const {
     internal_fail("{}: value {} is not in graph '{}'", what, v.index, data_.name);
 }
 
-namespace {
-
-/// Throws Error unless the number of operands of each slot fits the record.
-void check_operand_counts(const Op& op, std::size_t count, std::span<const std::uint32_t> sizes) {
-  auto refuse = [&](const OperandSpec& spec, std::size_t found) {
-    bool fits = spec.count == Count::one        ? found == 1
-                : spec.count == Count::optional ? found <= 1
-                                                : found >= spec.at_least;
-    if (!fits)
-      fail("{}: found {} for '{}', wanted {}", op.name,
-           count_of(static_cast<std::int64_t>(found), "operand"), spec.name,
-           spec.count == Count::one        ? "one"
-           : spec.count == Count::optional ? "at most one"
-                                           : fmt::format("at least {}", spec.at_least));
-  };
-  if (op.operands.size() == 1) return refuse(op.operands[0], count);
-  if (!op.writes_lists()) {
-    if (count != op.operands.size())
-      fail("{}: found {}, wanted {}", op.name,
-           count_of(static_cast<std::int64_t>(count), "operand"), op.operands.size());
-    return;
-  }
-  std::size_t total = 0;
-  for (std::uint32_t size : sizes) total += size;
-  if (sizes.size() != op.operands.size() || total != count)
-    fail("{}: the operand lists do not add up to {}", op.name, count);
-  for (std::size_t i = 0; i < sizes.size(); ++i) refuse(op.operands[i], sizes[i]);
-}
-
-}  // namespace
-
 std::vector<Type> Graph::infer(const NodeSpec& spec) const {
   if (spec.attributes.values().size() != spec.op->attributes.size())
     internal_fail("{}: attributes of another op", spec.op->name);
-  check_operand_counts(*spec.op, spec.inputs.size(), spec.attributes.list_sizes());
-  if (spec.op->has_region != (spec.region != nullptr))
-    fail("{}: {} a region", spec.op->name, spec.op->has_region ? "needs" : "cannot have");
-  SmallVector<const Type*, 8> inputs;
-  for (Value v : spec.inputs) inputs.push_back(&type(v));
   if (spec.op->typed_by_result && spec.types.empty())
     internal_fail("{}: needs the type of its result", spec.op->name);
-  std::vector<Type> types = spec.op->infer({.op = *spec.op,
-                                            .inputs = {inputs.data(), inputs.size()},
-                                            .attributes = spec.attributes,
-                                            .world = world(),
-                                            .written = spec.types,
-                                            .region = spec.region.get()});
-  for (const Type& t : types)
-    if (!count_elements(t.shape)) fail("{}: the result {} is too large", spec.op->name, to_text(t));
-  if (spec.types.empty()) return types;
-  if (types.size() != spec.types.size())
-    fail("{}: found {}, wanted {}", spec.op->name,
-         count_of(static_cast<std::int64_t>(spec.types.size()), "result"), types.size());
-  for (std::size_t i = 0; i < types.size(); ++i)
-    if (types[i] != spec.types[i])
-      fail("{}: type written {}, inferred {}", spec.op->name, to_text(spec.types[i]),
-           to_text(types[i]));
-  return types;
+  SmallVector<const Type*, 8> inputs;
+  for (Value v : spec.inputs) inputs.push_back(&type(v));
+  return infer_types({.op = *spec.op,
+                      .inputs = {inputs.data(), inputs.size()},
+                      .attributes = spec.attributes,
+                      .world = world(),
+                      .written = spec.types,
+                      .region = spec.region.get()});
 }
 
 void Graph::require_room(At at, const Op& op) const {

@@ -1,5 +1,6 @@
 #pragma once
-// Splits text into tokens and keeps their offsets for messages. Used only by the parser.
+// Splits text into tokens and keeps their offsets for messages. Used by the parsers of programs and
+// plans.
 
 #include <cstdint>
 #include <string>

@@ -1,11 +1,11 @@
 #include "hocket/ir/parse.h"
 
-#include <unordered_map>
 #include <unordered_set>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/ir/lexer.h"
+#include "hocket/ir/parse_parts.h"
 #include "hocket/ir/verify.h"
 
 namespace hocket {
@@ -13,9 +13,7 @@ namespace {
 
 class Parser {
  public:
-  Parser(std::string_view text, std::span<const Op* const> ops) : lex_(text), all_ops_(ops) {
-    for (const Op* op : ops) ops_.emplace(op->name, op);
-  }
+  Parser(std::string_view text, std::span<const Op* const> ops) : lex_(text), ops_(ops) {}
 
   Program program(const ProgramCheck& check) {
     Program p;
@@ -135,42 +133,6 @@ class Parser {
 
   // ---- inputs
 
-  std::string_view value_name() {
-    lex_.expect('%', "before the name of a value");
-    return lex_.word("the name of a value");
-  }
-
-  Type type() {
-    bool pending = lex_.accept_word("pending");
-    std::size_t at = lex_.position();
-    std::string_view word = lex_.word("a type such as f32[4,4]");
-    auto dtype = find_dtype(word);
-    if (!dtype) {
-      std::vector<std::string_view> known;
-      for (const DTypeRow& row : dtype_rows()) known.push_back(row.name);
-      lex_.fail_at(at, fmt::format("unknown dtype '{}'{}", word, nearest_hint(word, known)));
-    }
-    return shaped(*dtype, pending, at);
-  }
-
-  Type shaped(DType dtype, bool pending, std::size_t at) {
-    Type t{dtype, pending, {}};
-    lex_.expect('[', "before the dimensions");
-    if (!lex_.accept(']')) {
-      do {
-        std::size_t dim_at = lex_.position();
-        std::int64_t dim = lex_.integer("a dimension");
-        if (dim < 0) lex_.fail_at(dim_at, fmt::format("dimension {}, wanted at least 0", dim));
-        t.shape.push_back(dim);
-        if (t.shape.size() > max_dims)
-          lex_.fail_at(dim_at, fmt::format("more than {} dimensions", max_dims));
-      } while (lex_.accept(','));
-      lex_.expect(']', "after the dimensions");
-    }
-    if (!count_elements(t.shape)) lex_.fail_at(at, fmt::format("{} is too large", to_text(t)));
-    return t;
-  }
-
   void inputs(Graph& g, Places& places) {
     lex_.expect('(', "before the inputs");
     if (lex_.accept(')')) return;
@@ -181,12 +143,12 @@ class Parser {
 
   void input(Graph& g, Places& places) {
     std::size_t start = lex_.position();
-    std::string_view name = value_name();
+    std::string_view name = parse_value_name(lex_);
     if (g.find(name)) lex_.fail_at(start, fmt::format("the name %{} is taken", name));
     lex_.expect(':', "after the name of an input");
     InputInfo info;
     info.state = lex_.accept_word("state");
-    Type t = type();
+    Type t = parse_type(lex_);
     while (lex_.peek() == '"') info.names.push_back(lex_.string("a source name"));
     if (info.state) state(info);
     Value v = g.add_input(t, name, std::move(info));
@@ -211,7 +173,7 @@ class Parser {
       lex_.expect('(', "after 'shard'");
       ShardOf shard{lex_.string("a group, in quotes"), {}};
       lex_.expect(',', "after the group");
-      shard.type = type();
+      shard.type = parse_type(lex_);
       lex_.expect(')', "after the sharded type");
       info.shard = std::move(shard);
     }
@@ -279,7 +241,7 @@ class Parser {
 
   Value value(const Graph& g) {
     std::size_t at = lex_.position();
-    std::string_view name = value_name();
+    std::string_view name = parse_value_name(lex_);
     Value v = g.find(name);
     if (!v) unknown_value(g, at, name);
     return v;
@@ -308,19 +270,21 @@ class Parser {
     if (lex_.peek() == '%') {
       do {
         std::size_t at = lex_.position();
-        std::string_view name = value_name();
+        std::string_view name = parse_value_name(lex_);
         if (b.graph.find(name) || !here.insert(name).second)
           lex_.fail_at(at, fmt::format("the name %{} is taken", name));
         names.push_back(name);
         lex_.expect(':', "after the name of a result");
-        types.push_back(type());
+        types.push_back(parse_type(lex_));
       } while (lex_.accept(','));
       lex_.expect('=', "after the results");
     }
-    const Op& op = known_op(names.empty());
+    const Op& op = ops_.read(
+        lex_, names.empty() ? "a result such as %y, an op, 'next', 'return' or '}'" : "an op");
     std::vector<Value> inputs;
-    std::vector<std::uint32_t> sizes = operands(b.graph, op, inputs);
-    std::vector<Named> given = attributes();
+    std::vector<std::uint32_t> sizes =
+        parse_operands(lex_, op, [&] { inputs.push_back(value(b.graph)); });
+    std::vector<Named> given = parse_attributes(lex_);
     bool has_channel = false;
     for (const Named& a : given) {
       if (a.name != "channel") continue;
@@ -366,47 +330,6 @@ class Parser {
     }
   }
 
-  const Op& known_op(bool statement_start) {
-    std::size_t at = lex_.position();
-    std::string_view word = lex_.word(
-        statement_start ? "a result such as %y, an op, 'next', 'return' or '}'" : "an op");
-    auto it = ops_.find(word);
-    if (it != ops_.end()) return *it->second;
-    std::vector<std::string_view> known;
-    for (const Op* op : all_ops_) known.push_back(op->name);
-    lex_.fail_at(at, fmt::format("unknown op '{}'{}", word, nearest_hint(word, known)));
-  }
-
-  /// Reads operands; returns the length of each slot where the op writes lists.
-  std::vector<std::uint32_t> operands(const Graph& g, const Op& op, std::vector<Value>& inputs) {
-    std::vector<std::uint32_t> sizes;
-    if (!op.writes_lists()) {
-      if (!lex_.accept('(') || lex_.accept(')')) return sizes;
-      do inputs.push_back(value(g));
-      while (lex_.accept(','));
-      lex_.expect(')', "after the operands");
-      return sizes;
-    }
-    lex_.expect('(', "before the operands");
-    for (std::size_t s = 0; s < op.operands.size(); ++s) {
-      if (s > 0) lex_.expect(',', fmt::format("before operand '{}'", op.operands[s].name));
-      std::size_t before = inputs.size();
-      if (op.operands[s].count == Count::one) {
-        inputs.push_back(value(g));
-      } else {
-        lex_.expect('[', fmt::format("before the list '{}'", op.operands[s].name));
-        if (!lex_.accept(']')) {
-          do inputs.push_back(value(g));
-          while (lex_.accept(','));
-          lex_.expect(']', fmt::format("after the list '{}'", op.operands[s].name));
-        }
-      }
-      sizes.push_back(static_cast<std::uint32_t>(inputs.size() - before));
-    }
-    lex_.expect(')', "after the operands");
-    return sizes;
-  }
-
   std::shared_ptr<const Graph> region(Body& b, std::size_t start) {
     if (b.depth + 1 > max_region_depth)
       lex_.fail_at(start, fmt::format("regions nest deeper than {} [regions]", max_region_depth));
@@ -426,79 +349,8 @@ class Parser {
     return static_cast<int>(n);
   }
 
-  // ---- attributes
-
-  std::vector<Named> attributes() {
-    std::vector<Named> list;
-    if (!lex_.accept('{') || lex_.accept('}')) return list;
-    do {
-      std::string_view name = lex_.word("the name of an attribute");
-      lex_.expect('=', "after the name of an attribute");
-      list.push_back({name, attribute_value()});
-    } while (lex_.accept(','));
-    lex_.expect('}', "after the attributes");
-    return list;
-  }
-
-  Attribute attribute_value() {
-    if (lex_.accept('[')) return attribute_list();
-    return scalar_value();
-  }
-
-  Attribute scalar_value() {
-    if (lex_.peek() == '"') return lex_.string("a string");
-    if (lex_.starts_number()) {
-      Lexer::Number n = lex_.number();
-      return n.real ? Attribute(n.value) : Attribute(n.integer);
-    }
-    if (lex_.accept_word("true")) return true;
-    if (lex_.accept_word("false")) return false;
-    std::size_t at = lex_.position();
-    std::string_view word = lex_.peek_word();
-    if (word == "pending") return type();
-    if (auto dtype = find_dtype(word)) {
-      lex_.accept_word(word);
-      if (lex_.peek() == '[') return shaped(*dtype, false, at);
-      return *dtype;
-    }
-    lex_.unexpected("a value: a number, true, false, a dtype, a type, a string or a list");
-  }
-
-  Attribute attribute_list() {
-    if (lex_.accept(']')) return Ints{};
-    std::size_t start = lex_.position();
-    Attribute first = scalar_value();
-    Attribute list = std::visit(
-        [&](const auto& v) -> Attribute {
-          using T = std::decay_t<decltype(v)>;
-          if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> ||
-                        std::is_same_v<T, bool> || std::is_same_v<T, std::string>)
-            return rest_of_list<T>(v);
-          else
-            lex_.fail_at(start, "a list holds ints, floats, bools or strings");
-        },
-        first);
-    lex_.expect(']', "after a list");
-    return list;
-  }
-
-  template <class T>
-  Attribute rest_of_list(T first) {
-    std::vector<T> list{std::move(first)};
-    while (lex_.accept(',')) {
-      std::size_t at = lex_.position();
-      Attribute item = scalar_value();
-      T* same = std::get_if<T>(&item);
-      if (same == nullptr)
-        lex_.fail_at(at, "a list holds values of one kind; floats are written with a '.'");
-      list.push_back(std::move(*same));
-    }
-    return list;
-  }
-
   Lexer lex_;
-  std::span<const Op* const> all_ops_;
-  std::unordered_map<std::string_view, const Op*> ops_;
+  OpNames ops_;
   std::shared_ptr<const World> world_;
   std::vector<std::size_t> graph_starts_;
   std::vector<Places> graph_places_;

@@ -11,6 +11,42 @@ namespace {
 // An input list that would make a longer line is printed with one input per line.
 constexpr std::size_t longest_line = 120;
 
+bool is_empty_list(const Attribute& value) {
+  return std::visit(
+      [](const auto& v) {
+        if constexpr (requires { v.empty(); } &&
+                      !std::is_same_v<std::decay_t<decltype(v)>, std::string>)
+          return v.empty();
+        else
+          return false;
+      },
+      value);
+}
+
+bool is_default(const AttributeSpec& spec, const Attribute& value) {
+  return std::visit(
+      [&](auto fallback) {
+        using T = decltype(fallback);
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          return is_empty_list(value);
+        } else if constexpr (std::is_same_v<T, std::string_view>) {
+          const std::string* text = std::get_if<std::string>(&value);
+          return text != nullptr && *text == fallback;
+        } else {
+          return same(value, Attribute(fallback));
+        }
+      },
+      spec.fallback);
+}
+
+/// Dotted identifiers are printed as they are; any other output name is quoted.
+bool is_output_word(std::string_view name) {
+  return !name.empty() && (name.front() < '0' || name.front() > '9') && name.front() != '.' &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return c == '.' || is_identifier(std::string{'_', c});
+         });
+}
+
 class Printer {
  public:
   std::string take() { return std::move(out_); }
@@ -63,7 +99,7 @@ class Printer {
     if (node.result_count > 0) out_ += " = ";
     out_ += node.op->name;
     operands(g, node);
-    attributes(node);
+    append(out_, *node.op, node.attributes);
     if (node.region) region(*node.region, indent);
     if (std::string_view path = g.path(n); !path.empty()) {
       out_ += " @";
@@ -176,21 +212,6 @@ class Printer {
     out_ += ')';
   }
 
-  void attributes(const Node& node) {
-    auto values = node.attributes.values();
-    bool any = false;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const AttributeSpec& spec = node.op->attributes[i];
-      if (!spec.always_print && is_default(spec, values[i])) continue;
-      out_ += any ? ", " : " {";
-      any = true;
-      out_ += spec.name;
-      out_ += '=';
-      append(out_, values[i]);
-    }
-    if (any) out_ += '}';
-  }
-
   void region(const Graph& r, std::size_t indent) {
     out_ += " region";
     inputs(r);
@@ -221,11 +242,8 @@ class Printer {
     out_.append(indent, ' ');
     out_ += "return ";
     list(outputs, [&](const Output& o) {
-      if (is_output_word(o.name)) {
-        out_ += o.name;
-        out_ += '=';
-      } else if (!o.name.empty()) {
-        append_quoted(out_, o.name);
+      if (!o.name.empty()) {
+        append_output_name(out_, o.name);
         out_ += '=';
       }
       value(g, o.value);
@@ -233,46 +251,32 @@ class Printer {
     out_ += '\n';
   }
 
-  static bool is_default(const AttributeSpec& spec, const Attribute& value) {
-    return std::visit(
-        [&](auto fallback) {
-          using T = decltype(fallback);
-          if constexpr (std::is_same_v<T, std::monostate>) {
-            return is_empty_list(value);
-          } else if constexpr (std::is_same_v<T, std::string_view>) {
-            const std::string* text = std::get_if<std::string>(&value);
-            return text != nullptr && *text == fallback;
-          } else {
-            return same(value, Attribute(fallback));
-          }
-        },
-        spec.fallback);
-  }
-
-  static bool is_empty_list(const Attribute& value) {
-    return std::visit(
-        [](const auto& v) {
-          if constexpr (requires { v.empty(); } &&
-                        !std::is_same_v<std::decay_t<decltype(v)>, std::string>)
-            return v.empty();
-          else
-            return false;
-        },
-        value);
-  }
-
-  /// Dotted identifiers are printed as they are; any other output name is quoted.
-  static bool is_output_word(std::string_view name) {
-    return !name.empty() && (name.front() < '0' || name.front() > '9') && name.front() != '.' &&
-           std::all_of(name.begin(), name.end(), [](char c) {
-             return c == '.' || is_identifier(std::string{'_', c});
-           });
-  }
-
   std::string out_;
 };
 
 }  // namespace
+
+void append(std::string& out, const Op& op, const Attributes& attributes) {
+  auto values = attributes.values();
+  bool any = false;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const AttributeSpec& spec = op.attributes[i];
+    if (!spec.always_print && is_default(spec, values[i])) continue;
+    out += any ? ", " : " {";
+    any = true;
+    out += spec.name;
+    out += '=';
+    append(out, values[i]);
+  }
+  if (any) out += '}';
+}
+
+void append_output_name(std::string& out, std::string_view name) {
+  if (is_output_word(name))
+    out += name;
+  else
+    append_quoted(out, name);
+}
 
 std::string to_text(const Program& program) {
   Printer p;

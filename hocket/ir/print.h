@@ -15,4 +15,9 @@ std::string to_text(const Graph& graph);
 /// One statement without its line break; a region is printed whole.
 std::string to_text(const Graph& graph, NodeId node);
 
+/// ` {key=value, key=value}` with a space in front, or nothing when all have their defaults.
+void append(std::string& out, const Op& op, const Attributes& attributes);
+/// A dotted word as it is, any other name in quotes.
+void append_output_name(std::string& out, std::string_view name);
+
 }  // namespace hocket

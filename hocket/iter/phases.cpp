@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "hocket/base/error.h"
+#include "hocket/base/text.h"
 #include "hocket/ir/clone.h"
 #include "hocket/iter/lags.h"
 
@@ -185,6 +187,27 @@ Window step_window(LoopShape shape, std::int64_t t) {
 Window drain_window(LoopShape shape, std::int64_t steps, int j) {
   std::int64_t t = steps - 1 + j;
   return {j, static_cast<int>(std::min<std::int64_t>(t, shape.depth)), turn_of(shape, t)};
+}
+
+std::vector<Window> all_windows(LoopShape shape) {
+  std::vector<Window> all;
+  for (int t = 0; t < shape.depth + shape.turns; ++t) all.push_back(step_window(shape, t));
+  for (int j = 1; j <= shape.depth; ++j)
+    for (int steps = 1; steps <= shape.depth + shape.turns; ++steps)
+      all.push_back(drain_window(shape, steps, j));
+  // Long runs have the drains of shorter ones; all of them come by with the first turns.
+  std::set<Window> seen;
+  std::erase_if(all, [&](Window w) { return !seen.insert(w).second; });
+  return all;
+}
+
+std::string window_name(LoopShape shape, Window w) {
+  if (w.lo == 0 && w.hi < shape.depth) return fmt::format("prologue {}", w.hi);
+  if (w.hi < shape.depth)
+    return fmt::format("drain {} after {}", w.lo, count_of(w.hi - w.lo + 1, "iteration"));
+  std::string name = w.lo == 0 ? "steady" : fmt::format("drain {}", w.lo);
+  if (shape.turns > 1) name += fmt::format(", turn {}", w.turn);
+  return name;
 }
 
 Graph phase(const Graph& body, Window window) { return phase(body, Lags(body), window); }

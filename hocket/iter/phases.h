@@ -1,6 +1,7 @@
 #pragma once
 // Derives the plain graphs of the kernel iterations of a rotated body: prologue, steady, drain.
 
+#include <string>
 #include <vector>
 
 #include "hocket/ir/program.h"
@@ -38,6 +39,11 @@ Window step_window(LoopShape shape, std::int64_t t);
 /// The window of drain iteration j = 1..depth, after `steps` fed iterations. It is empty (lo > hi)
 /// for some j if the run was shorter than the depth of the loop.
 Window drain_window(LoopShape shape, std::int64_t steps, int j);
+/// The windows of all kernel iterations of runs of any length, ascending.
+std::vector<Window> all_windows(LoopShape shape);
+/// `prologue 0`, `steady`, `drain 1`, with the turn where there are several; `drain 1 after 2
+/// iterations` for a run that is shorter than the loop is deep.
+std::string window_name(LoopShape shape, Window window);
 
 /// The graph of one kernel iteration. It has no delays. Every state is declared and keeps its name;
 /// it has a next value only where its update runs. A reader that runs ahead of an update that does
