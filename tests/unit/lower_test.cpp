@@ -1,0 +1,210 @@
+// What lowering promises: where values lie, what is copied and why, how much memory is needed.
+
+#include "hocket/lower/lower.h"
+
+#include <gtest/gtest.h>
+
+#include "hocket/base/error.h"
+#include "hocket/codegen/library/library.h"
+#include "hocket/ir/parse.h"
+#include "hocket/lower/bucket_copies.h"
+#include "hocket/lower/live_bound.h"
+#include "hocket/lower/live_tensors.h"
+#include "hocket/lower/verify_plan.h"
+#include "hocket/ops/ops.h"
+
+namespace hocket {
+namespace {
+
+Plan lowered(std::string_view text, const LowerOptions& options = {}) {
+  Plan plan = lower(parse(text, ops::all()), options);
+  verify_plan(plan);
+  return plan;
+}
+
+const Instruction& instruction(const Plan& plan, std::string_view node, InstructionKind kind) {
+  for (const Instruction& i : plan.graphs[0].phases[0].instructions)
+    if (i.kind == kind && plan.graphs[0].labels[i.label].name == node) return i;
+  throw Error(fmt::format("no instruction for {}", node));
+}
+
+int copies(const Plan& plan) {
+  int count = 0;
+  for (const Instruction& i : plan.graphs[0].phases[0].instructions)
+    count += i.kind == InstructionKind::copy ? 1 : 0;
+  return count;
+}
+
+TEST(Lower, ANextValueTakesTheBytesOfItsState) {
+  Plan plan = lowered(R"(graph step(%w: state f32[64] "w" parameter, %g: f32[64]) {
+  %y: f32[64] = mul(%w, %g)
+  %u: f32[64] = sub(%w, %g)
+  next %w = %u
+  return %y
+})");
+  const PlanPhase& phase = plan.graphs[0].phases[0];
+  const Instruction& u = instruction(plan, "%u", InstructionKind::kernel);
+  EXPECT_EQ(phase.results(u)[0].offset, plan.graphs[0].homes[0].location.offset);
+  EXPECT_EQ(copies(plan), 0);
+}
+
+TEST(Lower, AStateThatIsReadLaterNeedsASecondBuffer) {
+  std::vector<Remark> remarks;
+  Plan plan = lowered(R"(graph step(%w: state f32[64] "w" parameter, %g: f32[64]) {
+  %u: f32[64] = sub(%w, %g)
+  %y: f32[64] = mul(%w, %u)
+  next %w = %u
+  return %y
+})",
+                      {.remarks = &remarks});
+  EXPECT_EQ(copies(plan), 1);
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_EQ(remarks[0].where, "%w");
+}
+
+TEST(Lower, StatesThatChangePlaces) {
+  Plan plan = lowered(R"(graph step(%a: state f32[4] "a", %b: state f32[4] "b", %x: f32[4]) {
+  %y: f32[4] = add(%a, %x)
+  next %a = %b
+  next %b = %a
+  return %y
+})");
+  EXPECT_GE(copies(plan), 2);
+}
+
+constexpr std::string_view bucket_of_gradients = R"(mesh(dp=2)
+graph step(%x: f32[256], %y: f32[100]) {
+  %a: f32[256] = neg(%x)
+  %b: f32[100] = neg(%y)
+  %h: pending f32[256], %k: pending f32[100] = all_reduce(%a, %b) {group="dp"}
+  %s: f32[256], %t: f32[100] = wait(%h, %k)
+  return %s, %t
+})";
+
+TEST(Lower, MembersOfABucketLieSideBySideAndAreNotCopied) {
+  Plan plan = lowered(bucket_of_gradients);
+  const PlanPhase& phase = plan.graphs[0].phases[0];
+  const Instruction& start = instruction(plan, "%h", InstructionKind::start);
+  auto operands = phase.operands(start), results = phase.results(start);
+  EXPECT_EQ(operands[1].offset, operands[0].offset + 1024);
+  EXPECT_EQ(results[0].offset, operands[0].offset);
+  EXPECT_EQ(results[1].offset, operands[1].offset);
+  EXPECT_TRUE(bucket_copies(plan).empty());
+  const Instruction& a = instruction(plan, "%a", InstructionKind::kernel);
+  EXPECT_EQ(phase.results(a)[0].offset, operands[0].offset);
+}
+
+TEST(Lower, AResultKeepsOffAnOperandThatIsReadLater) {
+  Plan plan = lowered(R"(mesh(dp=2)
+graph step(%x: f32[256], %y: f32[100]) {
+  %a: f32[256] = neg(%x)
+  %b: f32[100] = neg(%y)
+  %h: pending f32[256], %k: pending f32[100] = all_reduce(%a, %b) {group="dp"}
+  %s: f32[256], %t: f32[100] = wait(%h, %k)
+  %late: f32[256] = add(%a, %s)
+  return %late, %t
+})");
+  const PlanPhase& phase = plan.graphs[0].phases[0];
+  const Instruction& start = instruction(plan, "%h", InstructionKind::start);
+  EXPECT_NE(phase.results(start)[0].offset, phase.operands(start)[0].offset);
+  EXPECT_EQ(phase.results(start)[1].offset, phase.results(start)[0].offset + 1024);
+  EXPECT_TRUE(bucket_copies(plan).empty());
+}
+
+TEST(Lower, CopiesForBucketsNameTheTensorAndTheReason) {
+  struct Case {
+    std::string_view body, reason;
+    std::int64_t bytes;
+  };
+  for (const Case& c :
+       {Case{"  %h: pending f32[64], %k: pending f32[64] = all_reduce(%a, %b) {group=\"dp\"}\n"
+             "  %s: f32[64], %t: f32[64] = wait(%h, %k)\n"
+             "  %i: pending f32[64], %j: pending f32[64] = all_reduce(%a, %c) {group=\"dp\"}\n"
+             "  %u: f32[64], %v: f32[64] = wait(%i, %j)\n"
+             "  return %s, %t, %u, %v\n",
+             "another bucket", 256},
+        Case{"  %h: pending f32[64], %k: pending f32[64] = all_reduce(%a, %w) {group=\"dp\"}\n"
+             "  %s: f32[64], %t: f32[64] = wait(%h, %k)\n  return %s, %t\n",
+             "state", 256},
+        Case{"  %p: f32[32] = slice(%b) {starts=[16], stops=[48]}\n"
+             "  %h: pending f32[64], %k: pending f32[32] = all_reduce(%a, %p) {group=\"dp\"}\n"
+             "  %s: f32[64], %t: f32[32] = wait(%h, %k)\n  return %s, %t\n",
+             "part", 128}}) {
+    Plan plan = lowered(fmt::format(R"(mesh(dp=2)
+graph step(%w: state f32[64] "w" parameter, %x: f32[64]) {{
+  %a: f32[64] = neg(%x)
+  %b: f32[64] = exp(%x)
+  %c: f32[64] = abs(%x)
+{}}})",
+                                    c.body));
+    std::vector<BucketCopy> copies = bucket_copies(plan);
+    ASSERT_EQ(copies.size(), 1u) << c.body;
+    EXPECT_EQ(copies[0].bytes, c.bytes);
+    EXPECT_NE(copies[0].reason.find(c.reason), std::string::npos) << copies[0].reason;
+    EXPECT_FALSE(copies[0].tensor.empty());
+  }
+}
+
+TEST(Lower, ViewsNeedNoInstruction) {
+  Plan plan = lowered(R"(graph step(%x: f32[4,6], %b: f32[6]) {
+  %p: f32[6,4] = permute(%x) {dims=[1,0]}
+  %r: f32[24] = reshape(%x) {shape=[24]}
+  %c: f32[4,6] = broadcast(%b) {shape=[4,6]}
+  %y: f32[4,6] = add(%x, %c)
+  %q: f32[6,4] = exp(%p)
+  %s: f32[24] = neg(%r)
+  return %y, %q, %s
+})");
+  int kernels = 0;
+  for (const Instruction& i : plan.graphs[0].phases[0].instructions)
+    kernels += i.kind == InstructionKind::kernel ? 1 : 0;
+  EXPECT_EQ(kernels, 3);
+}
+
+TEST(Lower, AMemoryLimitIsMetOrNamesWhatNeedsMore) {
+  Program program = parse(bucket_of_gradients, ops::all());
+  std::int64_t needed = lower(program).graphs[0].arena_bytes;
+  EXPECT_EQ(lower(program, {.memory_limit = needed}).graphs[0].arena_bytes, needed);
+  try {
+    lower(program, {.memory_limit = needed - 1});
+    FAIL() << "a limit was not met, and not refused";
+  } catch (const Error& e) {
+    std::string message = e.what();
+    EXPECT_NE(message.find(fmt::format("needs at least {} bytes", needed)), std::string::npos)
+        << message;
+    EXPECT_NE(message.find("%"), std::string::npos) << message;
+  }
+}
+
+TEST(Lower, ConvolutionsKeepTheirBlocksOfChannels) {
+  Library library;
+  Plan plan = lowered(R"(graph step(%x: f32[2,32,8,8], %w: state f32[32,32,3,3] "w" parameter,
+                                    %v: state f32[32,32,3,3] "v" parameter) {
+  %a: f32[2,32,8,8] = conv(%x, %w) {padding=[1,1]}
+  %m: f32[32] = mean(%a) {dims=[0,2,3]}
+  %r: f32[1,32,1,1] = reshape(%m) {shape=[1,32,1,1]}
+  %c: f32[2,32,8,8] = broadcast(%r) {shape=[2,32,8,8]}
+  %d: f32[2,32,8,8] = sub(%a, %c)
+  %e: f32[2,32,8,8] = relu(%d)
+  %p: f32[2,32,4,4], %i: i64[2,32,4,4] = max_pool(%e) {kernel=[2,2]}
+  %y: f32[2,32,4,4] = conv(%p, %v) {padding=[1,1]}
+  return %y
+})",
+                      {.backend = &library});
+  // The image, both weights, and the result that leaves.
+  EXPECT_LE(copies(plan), 4);
+}
+
+TEST(Lower, TheBoundIsABound) {
+  for (std::string_view text : {bucket_of_gradients}) {
+    Plan plan = lowered(text);
+    std::int64_t bound = live_bytes_bound(plan.program, 0, nullptr);
+    EXPECT_GT(bound, 0);
+    EXPECT_LE(bound, plan.graphs[0].arena_bytes);
+    Peak peak = peak_of(live_tensors(plan, 0, 0));
+    EXPECT_LE(peak.bytes, plan.graphs[0].arena_bytes);
+  }
+}
+
+}  // namespace
+}  // namespace hocket
