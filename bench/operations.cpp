@@ -12,6 +12,7 @@
 #include "hocket/iter/lags.h"
 #include "hocket/iter/phases.h"
 #include "hocket/iter/rotate.h"
+#include "hocket/lower/lower.h"
 #include "hocket/iter/seams.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/framework/runner.h"
@@ -104,6 +105,11 @@ std::vector<Operation> operations(const PassTable& table, const Family& family) 
       {"parse",
        [](const Case& c) { return seconds_of(c, [&] { return parse(c.text, ops::all()); }); }},
       {"verify", [](const Case& c) { return seconds_of(c, [&] { return verify(c.graph), 0; }); }},
+      {"lower",
+       [](const Case& c) {
+         Program program{Graph(c.graph)};
+         return seconds_of(c, [&] { return lower(program); });
+       }},
       {"move 25 %",
        [](const Case& c) {
          Graph g = c.graph;

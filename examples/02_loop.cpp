@@ -38,12 +38,12 @@ Tensor four(float first) {
 std::vector<float> train(const Program& program) {
   comm::InProcess transport(program.world->ranks());  // ranks are threads
   Ranks ranks(program, transport);
-  Loop loop(program, ranks, {{four(1), {}}, {four(1), {}}});  // by rank and input: %w, %x
+  Loop loop(ranks, {{four(1), {}}, {four(1), {}}});  // by rank and input: %w, %x
   std::vector<float> seen;
   for (int k = 0; k < 5; ++k) {
     float x = 0.1f * static_cast<float>(k + 1);
     InputTables batch{{{}, four(x)}, {{}, four(-x)}};
-    for (const Loop::Produced& p : loop.step(batch)) seen.push_back(p.value.as<float>()[0]);
+    for (const Produced& p : loop.step(batch)) seen.push_back(p.value.as<float>()[0]);
     if (k == 2) {
       (void)loop.drain();  // a checkpoint: what is late is done now
       seen.push_back(loop.state()[0][0].as<float>()[0]);

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 events = json.load(open(sys.argv[1]))["traceEvents"]
 iteration = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-colours = {"kernel": "#7aa6c2", "start": "#e0a458", "progress": "#c9b458", "wait": "#d9d9d9", "transfer": "#8fb996"}
+colours = {"kernel": "#7aa6c2", "copy": "#b0a3c9", "start": "#e0a458", "progress": "#c9b458", "wait": "#d9d9d9", "transfer": "#8fb996"}
 left, width, lane_height, gap = 110, 860, 26, 14
 
 lanes = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}

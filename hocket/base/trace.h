@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hocket {
@@ -13,10 +14,12 @@ struct TraceLabel {
   std::string name;  ///< `%y`
   std::string op;
   std::string path;  ///< of the module it came from
+  friend bool operator==(const TraceLabel&, const TraceLabel&) = default;
 };
 
 enum class SpanKind : std::uint8_t {
   kernel,    ///< compute lane: a node is executed
+  copy,      ///< compute lane: bytes are moved for a node, without computing anything
   start,     ///< compute lane: a transfer is handed over
   progress,  ///< compute lane: arithmetic for a transfer in flight
   wait,      ///< compute lane: blocked until a transfer has ended
@@ -35,6 +38,18 @@ struct Span {
   std::int64_t reads = -1;  ///< number of the transfer whose result this span is the first to read
 };
 
+enum class CounterKind : std::uint8_t {
+  live_bytes,       ///< of values that were written and will be read, and of transfers
+  bytes_in_flight,  ///< of operands that were handed over and whose transfer has not ended
+};
+
+/// A counter has this value from this time on.
+struct CounterChange {
+  CounterKind kind = CounterKind::live_bytes;
+  double time = 0;
+  std::int64_t value = 0;
+};
+
 struct RankTrace {
   int rank = 0;                                  ///< its number in the world
   std::vector<std::string> lanes = {"compute"};  ///< then one for each group
@@ -47,6 +62,7 @@ struct RankTrace {
     int drain = 0;  ///< counted from 1
   };
   std::vector<Step> steps;
+  std::vector<CounterChange> counters;  ///< of each kind in the order of times
 };
 
 struct Trace {
@@ -55,12 +71,12 @@ struct Trace {
 
 /// Seconds of one rank in one iteration.
 struct StepTimes {
-  double compute = 0;        ///< time in which a kernel runs
+  double compute = 0;        ///< time in which a kernel or a copy runs
   double communication = 0;  ///< time in which some transfer is on the link
   double exposed = 0;        ///< time in which the compute lane waits
 };
 
-/// Times of the spans of one iteration. O(n log n).
-StepTimes step_times(std::span<const Span> spans);
+/// Length of the union of intervals of time, which are sorted by this. O(n log n), in place.
+double length_of_union(std::span<std::pair<double, double>> intervals);
 
 }  // namespace hocket

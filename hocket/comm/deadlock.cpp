@@ -12,31 +12,30 @@ std::string SharedState::begin_long_wait(int rank, const PostedCall& post) {
   std::lock_guard lock(mutex_);
   auto of = [&](int r) -> RankState& { return *ranks[static_cast<std::size_t>(r)]; };
   of(rank).waits_in = &post;
-  std::vector<bool> seen(ranks.size());
-  std::vector<int> path;
-  if (!find_cycle(rank, rank, seen, path)) return "";
+  seen_.assign(ranks.size(), false);
+  path_.clear();
+  if (!find_cycle(rank, rank)) return "";
   std::string text = "ranks wait for each other for ever: ";
-  for (std::size_t i = 0; i < path.size(); ++i)
-    text += fmt::format("{}rank {} for rank {} in {}", i == 0 ? "" : ", ", path[i],
-                        path[(i + 1) % path.size()], title(*of(path[i]).waits_in));
+  for (std::size_t i = 0; i < path_.size(); ++i)
+    text += fmt::format("{}rank {} for rank {} in {}", i == 0 ? "" : ", ", path_[i],
+                        path_[(i + 1) % path_.size()], title(*of(path_[i]).waits_in));
   return text;
 }
 
 /// True if `from` waits, directly or through other ranks, for `to`.
-bool SharedState::find_cycle(int from, int to, std::vector<bool>& seen,
-                             std::vector<int>& path) const {
+bool SharedState::find_cycle(int from, int to) {
   const PostedCall* post = ranks[static_cast<std::size_t>(from)]->waits_in;
   if (post == nullptr) return false;
-  path.push_back(from);
+  path_.push_back(from);
   for (int participant = 0; participant < post->round.participants; ++participant) {
     int next = post->round.sequence->ranks[static_cast<std::size_t>(participant)];
     if (has_posted(*post, participant)) continue;
     if (next == to) return true;
-    if (seen[static_cast<std::size_t>(next)]) continue;
-    seen[static_cast<std::size_t>(next)] = true;
-    if (find_cycle(next, to, seen, path)) return true;
+    if (seen_[static_cast<std::size_t>(next)]) continue;
+    seen_[static_cast<std::size_t>(next)] = true;
+    if (find_cycle(next, to)) return true;
   }
-  path.pop_back();
+  path_.pop_back();
   return false;
 }
 

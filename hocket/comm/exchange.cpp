@@ -17,8 +17,8 @@ void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
 void reduce_range(const Round& round, std::size_t member, std::int64_t first, std::int64_t last) {
   const PostedCall& any = round.at(0);
   std::int64_t size = bytes(any.dtype);
-  SmallVector<const void*, 16> operands;
-  SmallVector<void*, 16> results;
+  SmallVector<const void*, 64> operands;
+  SmallVector<void*, 64> results;
   while (first < last) {
     std::int64_t end = last;
     int owner = any.kind == Kind::reduce ? any.peer : -1;  // -1: all

@@ -28,6 +28,7 @@ class InProcessGroup final : public ProcessGroup {
   int index() const override { return index_; }
   double deadline() const override { return shared_->options.deadline; }
   Work start(const CollectiveCall& call) override;
+  void expect(const CollectiveCall& call) override;
 
  protected:
   bool finish(void* ticket, double seconds, Transfer& transfer) override;
@@ -141,6 +142,18 @@ Work InProcessGroup::start(const CollectiveCall& call) {
   if (!meet(post)) compare(post);
   if (sequence.ranks.size() > 1) shared_->notify(sequence, participant);
   return {*this, &post};
+}
+
+void InProcessGroup::expect(const CollectiveCall& call) {
+  for (PostedCall* p = me_.in_flight.first; p != nullptr; p = p->in_flight.after)
+    if (p->owner == this) internal_fail("{}: in flight while more calls are announced", title(*p));
+  int participant = 0;
+  RoundSequence& sequence = sequence_of(call, participant);
+  std::size_t members = call.members.size();
+  bool by_rows = facts(call.kind).result == ResultSize::by_rows;
+  sequence.expect(participant, {.name = call.name.size(),
+                                .members = members > 1 ? members : 0,
+                                .rows = by_rows ? members * (1 + 2 * sequence.ranks.size()) : 0});
 }
 
 /// Fails if a rank has posted a different call in this round.

@@ -1,6 +1,7 @@
 #pragma once
 // A call that a rank has posted to a round: written by that rank, read by all participants.
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <span>
@@ -61,6 +62,15 @@ struct CallHead {
   Range only{};  // the range, if there is one member
 };
 
+/// The memory that the lists of a call take.
+struct Room {
+  std::size_t name = 0, members = 0, rows = 0;
+  friend bool operator==(const Room&, const Room&) = default;
+  Room joined(const Room& o) const {
+    return {std::max(name, o.name), std::max(members, o.members), std::max(rows, o.rows)};
+  }
+};
+
 /// For a small call, other ranks read only the first two cache lines: the first is written when the
 /// call is posted, the second when the share of its rank is done. Waiting ranks poll these lines,
 /// and every poll takes the line away from its writer. So each line is written at once, and flags
@@ -101,6 +111,12 @@ struct alignas(64) PostedCall : CallHead {
   std::vector<std::unique_ptr<std::byte[]>> copies;  // of operands that results overlap
 
   std::span<const Range> members() const { return {ranges, size}; }
+  /// Calls of this size can be stored without allocating memory.
+  void reserve(const Room& room) {
+    name.reserve(room.name);
+    several.reserve(room.members);
+    rows.reserve(room.rows);
+  }
   /// Stores a call and returns its head, to be published. Error for sizes that do not fit the
   /// number of participants.
   CallHead fill(const CollectiveCall& call, int participants);

@@ -97,6 +97,10 @@ class ProcessGroup {
   virtual double deadline() const = 0;  ///< default deadline of a wait, in seconds
   /// Starts a call; never waits. Copies the list of members, not their memory.
   virtual Work start(const CollectiveCall& call) = 0;
+  /// Makes room for a call that will be started again and again: no start, test or wait allocates
+  /// memory as long as each call that was announced here is in flight at most once, and no operand
+  /// has to be copied. For before the first start.
+  virtual void expect(const CollectiveCall& call) { (void)call; }
 
  protected:
   friend class Work;

@@ -1,5 +1,7 @@
 #include "hocket/comm/round_sequence.h"
 
+#include <algorithm>
+
 namespace hocket::comm {
 
 Segment::Segment(RoundSequence& sequence, std::size_t participants)
@@ -15,7 +17,36 @@ RoundSequence::RoundSequence(std::string named, const std::vector<int>& group_ra
                              std::vector<int> of)
     : group(std::move(named)), members(std::move(of)) {
   for (int index : members) ranks.push_back(group_ranks[static_cast<std::size_t>(index)]);
+  room_.resize(ranks.size());
+  expected_.resize(ranks.size());
   positions_.assign(ranks.size(), {take()});
+}
+
+void RoundSequence::expect(int participant, const Room& room) {
+  std::lock_guard lock(mutex_);
+  auto me = static_cast<std::size_t>(participant);
+  if (Room grown = room_[me].joined(room); grown != room_[me]) {
+    room_[me] = grown;
+    for (const auto& segment : all_)
+      for (std::size_t i = me; i < Segment::length * ranks.size(); i += ranks.size())
+        segment->posts[i].reserve(grown);
+  }
+  // A rank posts at most as many rounds ahead of another as it has calls in flight, and that one
+  // may be as many rounds late with leaving them. Several ranks may take a new segment at once.
+  std::size_t most = ++expected_[me];
+  for (std::size_t calls : expected_) most = std::max(most, calls);
+  std::size_t wanted = (2 * most + Segment::length - 1) / Segment::length + 2;
+  wanted += std::min<std::size_t>(ranks.size() - 1, 3);
+  while (all_.size() < wanted) idle_.push_back(make());
+}
+
+/// With the mutex held.
+Segment* RoundSequence::make() {
+  Segment* segment = all_.emplace_back(std::make_unique<Segment>(*this, ranks.size())).get();
+  for (std::size_t i = 0; i < Segment::length * ranks.size(); ++i)
+    segment->posts[i].reserve(room_[i % ranks.size()]);
+  idle_.reserve(all_.size());
+  return segment;
 }
 
 void RoundSequence::advance(int participant) {
@@ -55,7 +86,7 @@ Segment* RoundSequence::take() {
     idle_.pop_back();
     return segment;
   }
-  return all_.emplace_back(std::make_unique<Segment>(*this, ranks.size())).get();
+  return make();
 }
 
 void RoundSequence::give(Segment* segment) {

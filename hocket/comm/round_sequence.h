@@ -41,6 +41,8 @@ struct RoundSequence {
     return place.segment->posts[place.round * ranks.size() + static_cast<std::size_t>(participant)];
   }
   void advance(int participant);
+  /// One more call of this participant may be in flight, of this size. None is yet.
+  void expect(int participant, const Room& room);
   /// The rank of `p` is done with its round. The last rank to leave a segment recycles it.
   void leave(PostedCall& p);
 
@@ -58,12 +60,15 @@ struct RoundSequence {
 
   Segment* take();
   void give(Segment* segment);
+  Segment* make();
 
   std::vector<Position> positions_;
   alignas(64) std::atomic<Segment*> spare_{nullptr};
   std::mutex mutex_;
   std::vector<std::unique_ptr<Segment>> all_;
-  std::vector<Segment*> idle_;  // besides the spare one
+  std::vector<Segment*> idle_;         // besides the spare one
+  std::vector<Room> room_;             // by participant: for each of its calls
+  std::vector<std::size_t> expected_;  // by participant: calls in flight at most
 };
 
 }  // namespace hocket::comm

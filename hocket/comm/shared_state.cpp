@@ -35,6 +35,8 @@ SharedState::SharedState(int count, InProcessOptions given) : options(given) {
   spin = crowded ? 1e-6 : 20e-6;
   patience = crowded ? 0 : 2e-6;
   for (int i = 0; i < count; ++i) ranks.push_back(std::make_unique<RankState>());
+  seen_.reserve(ranks.size());
+  path_.reserve(ranks.size());
 }
 
 std::shared_ptr<GroupState> SharedState::group(const std::string& name,

@@ -80,12 +80,14 @@ struct SharedState {
  private:
   void fail_with(std::optional<int> rank, const std::string& message);
   std::string idle_text(const RankState& rank) const;
-  bool find_cycle(int from, int to, std::vector<bool>& seen, std::vector<int>& path) const;
+  bool find_cycle(int from, int to);
 
   std::mutex mutex_;
   std::string failure_;
   std::optional<int> first_failed_;
   std::map<std::pair<std::string, std::vector<int>>, std::shared_ptr<GroupState>> groups_;
+  std::vector<bool> seen_;  // of find_cycle
+  std::vector<int> path_;
 };
 
 }  // namespace hocket::comm

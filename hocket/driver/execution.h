@@ -13,15 +13,14 @@ namespace hocket {
 /// Ranks over a transport, or the interpreter.
 class Execution {
  public:
-  /// For a program of this many ranks, or this many copies of a program for one rank. Error when an
-  /// option has an invalid value.
-  Execution(const Program& program, int ranks, const RunOptions& options);
+  /// For a program of this many ranks, or this many copies of a program for one rank. Ranks that
+  /// run at once execute its plan; the interpreter needs none. Error when an option has an invalid
+  /// value.
+  Execution(const Program& program, const Plan* plan, int ranks, const RunOptions& options);
 
   Executor& executor() { return *executor_; }
-  /// Null for the interpreter, which has no times and no trace.
+  /// Null for the interpreter, which has no plan, no times and no trace.
   const Ranks* ranks() const { return ranks_; }
-  /// What the bits depend on besides the program.
-  const std::string& numerics() const { return numerics_; }
   /// Ends the ranks, then the transport; nothing can be run afterwards.
   void close();
 
@@ -29,7 +28,6 @@ class Execution {
   std::unique_ptr<comm::Transport> transport_;  // outlives the ranks
   std::unique_ptr<Executor> executor_;
   const Ranks* ranks_ = nullptr;
-  std::string numerics_;
 };
 
 }  // namespace hocket

@@ -242,6 +242,12 @@ Step load_step(const std::vector<std::string>& sources) {
   return join_ranks(sources);
 }
 
+void load_state(Step& step, const std::string& path) {
+  step.recording.state = frontend::read_recording(step.program, {.state = path}).state;
+  step.recording.expected.clear();  // belongs to the other state
+  step.recording.final_state.clear();
+}
+
 Program load(const std::string& source) { return load_any(source, false).program; }
 
 frontend::RecordingFiles files_beside(const std::string& text_path) {

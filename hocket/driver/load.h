@@ -30,6 +30,10 @@ Step load_step(const std::vector<std::string>& sources);
 /// The program without its values.
 Program load(const std::string& source);
 
+/// Takes the state from a file, instead of what came with the source; names are those of the
+/// inputs.
+void load_state(Step& step, const std::string& path);
+
 /// The files beside a text: `OUT.hkt` has `OUT.state.safetensors` and so on.
 frontend::RecordingFiles files_beside(const std::string& text_path);
 std::string constants_beside(const std::string& text_path);

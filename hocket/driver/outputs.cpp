@@ -18,10 +18,10 @@ void OutputLog::begin() {
   came_.push_back(0);
 }
 
-void OutputLog::add(std::vector<Loop::Produced> produced) {
-  for (Loop::Produced& p : produced) {
+void OutputLog::add(std::span<const Produced> produced) {
+  for (const Produced& p : produced) {
     auto k = static_cast<std::size_t>(p.iteration);
-    reports_[k][static_cast<std::size_t>(p.rank)][p.output].value = std::move(p.value);
+    reports_[k][static_cast<std::size_t>(p.rank)][p.output].value = p.value;
     ++came_[k];
   }
   while (closed_ < reports_.size() && came_[closed_] == per_iteration_) close(closed_++);

@@ -29,7 +29,7 @@ class OutputLog {
   OutputLog(const Program& program, int ranks, std::int64_t whole);
   /// Begins another iteration.
   void begin();
-  void add(std::vector<Loop::Produced> produced);
+  void add(std::span<const Produced> produced);
 
   /// Covers all iterations before the first one with a missing output.
   Digest& digest() { return digest_; }

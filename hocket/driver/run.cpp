@@ -1,28 +1,26 @@
 #include "hocket/driver/run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <set>
 
+#include "hocket/base/clock.h"
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/driver/digest.h"
 #include "hocket/driver/execution.h"
 #include "hocket/driver/feed.h"
 #include "hocket/driver/input_map.h"
+#include "hocket/driver/plan_file.h"
 #include "hocket/driver/shards.h"
 #include "hocket/iter/lags.h"
 #include "hocket/iter/phases.h"
+#include "hocket/lower/live_bound.h"
 #include "hocket/ops/work.h"
 #include "hocket/runtime/loop.h"
 
 namespace hocket {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// The number of ranks: for a program for one rank, the number of copies asked for.
 int ranks_to_run(const Program& program, const RunOptions& options) {
@@ -146,9 +144,31 @@ void require_fit(const Step& step, const RunOptions& options, std::int64_t itera
          count_of(iterations, "iteration"), recorded);
 }
 
+Plan make_plan(const Step& step, const RunOptions& options, RunReport& report) {
+  PlanReport plan;
+  Plan made = hocket::make_plan(
+      step, {options.compile, options.backend, options.threads, options.memory_limit}, &plan);
+  report.compiled = std::move(plan.compiled);
+  for (Remark& r : plan.remarks) report.compiled.remarks.push_back(std::move(r));
+  report.compile_seconds = plan.compile_seconds;
+  return made;
+}
+
+MemoryReport memory_of(const Plan& plan, const RunOptions& options) {
+  MemoryReport memory;
+  std::unique_ptr<Backend> backend = make_backend(options.backend, options.threads);
+  for (std::size_t g = 0; g < plan.graphs.size(); ++g) {
+    if (plan.graphs[g].arena_bytes < memory.planned_peak_bytes) continue;
+    memory.planned_peak_bytes = plan.graphs[g].arena_bytes;
+    memory.live_bytes_bound = live_bytes_bound(plan.program, g, backend.get());
+  }
+  memory.bucket_copies = bucket_copies(plan);
+  return memory;
+}
+
 }  // namespace
 
-RunReport run(Step step, const RunOptions& options) {
+RunReport run(Step step, const RunOptions& options, const Plan* given) {
   RunReport report;
   report.ranks = ranks_to_run(step.program, options);
   report.iterations =
@@ -156,17 +176,25 @@ RunReport run(Step step, const RunOptions& options) {
   require_fit(step, options, report.iterations);
   if (step.program.world->ranks() == 1) repeat_for_copies(step.recording, report.ranks);
 
+  std::optional<Plan> made;
   Program program = step.program;
-  double start = now();
-  report.compiled = compile(program, options.compile);
-  report.compile_seconds = now() - start;
+  if (given != nullptr) {
+    program = given->program;
+  } else if (options.comm == "in_order") {
+    report.compiled = compile(program, options.compile);
+  } else {
+    made = make_plan(step, options, report);
+    program = made->program;
+    given = &*made;
+  }
   count(program, report);
+  if (given != nullptr) report.memory = memory_of(*given, options);
 
-  Execution execution(program, report.ranks, options);
-  report.numerics = execution.numerics();
+  report.numerics = numerics_of(make_backend(options.backend, options.threads).get());
+  Execution execution(program, given, report.ranks, options);
   Feed feed(step, report.ranks, options.random_inputs);
   InputMap compiled_inputs(step.program, program);
-  Loop loop(program, execution.executor(), shard_state(step.program, program, feed.state()));
+  Loop loop(execution.executor(), shard_state(step.program, program, feed.state()));
   auto state_now = [&] { return unshard_state(step.program, program, loop.state()); };
   OutputLog outputs(step.program, report.ranks, std::ssize(step.recording.expected));
   Seconds seconds;
@@ -175,11 +203,11 @@ RunReport run(Step step, const RunOptions& options) {
     report.phases.emplace_back(loop.phase_name());
     outputs.begin();
     InputTables batch = compiled_inputs.apply(feed.batch(k));
-    double begin = now();
-    std::vector<Loop::Produced> produced = loop.step(batch);
+    double begin = steady_seconds();
+    std::span<const Produced> produced = loop.step(batch);
     // The first iteration warms up and is not counted.
-    if (k > 0 || report.iterations == 1) seconds.add(now() - begin, execution.ranks());
-    outputs.add(std::move(produced));
+    if (k > 0 || report.iterations == 1) seconds.add(steady_seconds() - begin, execution.ranks());
+    outputs.add(produced);
     if (k + 1 == report.iterations) outputs.add(loop.finish());
     if (std::ranges::find(options.drain_after, k + 1) == options.drain_after.end()) continue;
     if (k + 1 < report.iterations) outputs.add(loop.drain());

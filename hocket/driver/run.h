@@ -12,6 +12,7 @@
 #include "hocket/driver/check.h"
 #include "hocket/driver/compile.h"
 #include "hocket/driver/load.h"
+#include "hocket/lower/bucket_copies.h"
 
 namespace hocket {
 
@@ -23,6 +24,7 @@ struct RunOptions {
   std::optional<std::int64_t> iterations = {};
   std::optional<std::uint64_t> random_inputs = {};
   bool check = false;
+  std::int64_t memory_limit = 0;  ///< bytes of a rank's arena at most; 0: none
   /// "in_process": one thread per rank; "in_order": the interpreter runs all ranks in one thread,
   /// as the reference.
   std::string comm = "in_process";
@@ -53,6 +55,13 @@ struct OutputLabel {
   int lag = 0;       ///< iterations by which the output is late
 };
 
+/// What the plan says about memory.
+struct MemoryReport {
+  std::int64_t planned_peak_bytes = 0;    ///< of the largest arena
+  std::int64_t live_bytes_bound = 0;      ///< no arena can be smaller than this one's
+  std::vector<BucketCopy> bucket_copies;  ///< in one iteration of the steady phase
+};
+
 struct RunReport {
   int ranks = 1;
   std::int64_t iterations = 0;
@@ -70,11 +79,13 @@ struct RunReport {
   double step_seconds = 0;         ///< median over iterations after the first
   std::optional<StepTimes> times;  ///< medians of the slowest rank; none for in_order
   std::optional<Trace> trace;
-  std::int64_t peak_bytes = 0;
+  std::int64_t peak_bytes = 0;         ///< of the rank with the most: written in its arena
+  std::optional<MemoryReport> memory;  ///< none for in_order
 };
 
-/// Compiles the step's program and runs it. Error when the options do not fit the step, RunError
-/// when a rank fails, waits too long, or calls another collective than the others.
-RunReport run(Step step, const RunOptions& options);
+/// Compiles the step's program, or takes the plan that was made from it, and runs it. Error when
+/// the options do not fit the step, RunError when a rank fails, waits too long, or calls another
+/// collective than the others.
+RunReport run(Step step, const RunOptions& options, const Plan* plan = nullptr);
 
 }  // namespace hocket

@@ -36,10 +36,12 @@ class Writer {
   }
 
   void slice(std::int64_t rank, const RankTrace& trace, const Span& s) {
-    static constexpr std::string_view kinds[] = {"kernel", "start", "progress", "wait", "transfer"};
+    static constexpr std::string_view kinds[] = {"kernel",   "copy", "start",
+                                                 "progress", "wait", "transfer"};
     const TraceLabel& label = trace.labels[s.label];
     begin_event("X", rank, thread_of(s), s.begin);
     std::string title = label.op;
+    if (s.kind == SpanKind::copy) title = "copy for " + title;
     if (s.kind == SpanKind::start) title = "start " + title;
     if (s.kind == SpanKind::progress) title = "help " + title;
     json_.field("dur", micros(s.end - s.begin)).field("name", title);
@@ -56,6 +58,13 @@ class Writer {
         s.drain == 0 ? fmt::format("iteration {}", s.iteration) : fmt::format("drain {}", s.drain);
     json_.field("dur", micros(s.end - s.begin)).field("name", title);
     json_.field("cat", "iteration").end_object();
+  }
+
+  void counter(std::int64_t rank, const CounterChange& c) {
+    static constexpr std::string_view names[] = {"live bytes", "bytes in flight"};
+    begin_event("C", rank, steps_thread, c.time);
+    json_.field("name", names[static_cast<std::size_t>(c.kind)]).key("args").begin_object();
+    json_.field("bytes", c.value).end_object().end_object();
   }
 
   /// `phase`: s begins an arrow, t continues it, f ends it. It is attached to the slice that
@@ -136,6 +145,7 @@ std::string to_perfetto(const Trace& trace) {
       writer.name(rank, "thread_name", 1 + static_cast<std::int64_t>(i),
                   i == 0 ? mine.lanes[i] : fmt::format("group {}", mine.lanes[i]));
     for (const RankTrace::Step& s : mine.steps) writer.step(rank, s);
+    for (const CounterChange& c : mine.counters) writer.counter(rank, c);
     std::int64_t calls = 0;
     for (const Span& s : mine.spans) {
       writer.slice(rank, mine, s);

@@ -1,56 +1,67 @@
 #pragma once
-// The interface for running iterations of programs on ranks of a world.
+// The interface for running the iterations of a program on ranks of a world.
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "hocket/codegen/reference/frame.h"
+#include "hocket/codegen/backend.h"
+#include "hocket/ir/program.h"
+#include "hocket/iter/phases.h"
 
 namespace hocket {
 
-/// What one step runs: a plain program, such as a phase of a loop.
-struct StepProgram {
-  const Program& program;
-  /// By graph and input: the slot that keeps its value between steps, the same in all phases of a
-  /// loop. Empty: input i has slot i.
-  std::span<const std::vector<std::size_t>> slots = {};
-
-  StepProgram(const Program& run) : program(run) {}  // NOLINT: implicit
-  StepProgram(const Program& run, std::span<const std::vector<std::size_t>> kept)
-      : program(run), slots(kept) {}
-  std::size_t slot(std::size_t graph, std::size_t input) const {
-    return slots.empty() ? input : slots[graph][input];
-  }
+/// An output of an iteration.
+struct Produced {
+  std::int64_t iteration = 0;  ///< that it belongs to; set by Loop
+  int rank = 0;                ///< its number in the world
+  std::size_t output = 0;      ///< index among the outputs of the rank's graph
+  Tensor value;
 };
 
-/// One object serves one loop. It keeps transfers in flight between two steps, in the slot of their
-/// input, so forwarded state in flight may be passed and returned as an empty tensor.
+/// Runs the kernel iterations of a program, and keeps its state between them. One object serves one
+/// loop at a time; Loop decides which iterations are run.
+///
+/// Tables of values are by rank of this executor, in its order, and by input of the rank's graph.
+/// What a table need not have is ignored, and may be empty; a row may leave out the inputs at its
+/// end.
 class Executor {
  public:
   virtual ~Executor() = default;
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// The ranks that this object runs, ascending; others of the world may run elsewhere. Inputs and
-  /// results are in this order.
+  /// As it was when this object was made.
+  virtual const Program& program() const = 0;
+  /// The ranks that this object runs, ascending; others of the world may run elsewhere.
   virtual std::span<const int> ranks() const = 0;
 
-  /// Names the next step for traces: an iteration, or the `drain`th drain step after it. Without
-  /// this call steps are counted.
+  /// Sets all state that has an initial value. Error when one is missing or has another type, or
+  /// while transfers are in flight. A loop may be loaded again after it was drained.
+  virtual void load(const InputTables& state) = 0;
+  /// Names the next iteration for traces: an iteration of the loop, or the `drain`th drain
+  /// iteration after it. Without this call iterations are counted.
   virtual void announce(std::int64_t iteration, int drain) { (void)iteration, (void)drain; }
-
-  /// One iteration of these ranks, each with a tensor for every input of its graph.
-  virtual std::vector<RankResult> step(const StepProgram& what,
-                                       std::span<const std::vector<Tensor>> inputs) = 0;
+  /// One kernel iteration of all ranks. A window with delay 0 takes a batch. Returns the outputs of
+  /// the window by rank and index, valid until the next call; a tensor that nobody else holds by
+  /// then may be overwritten. Error, before any rank begins, when a value of the batch is missing
+  /// or has another type; another call may follow. RunError when a rank fails.
+  virtual std::span<Produced> run(Window window, const InputTables& batch) = 0;
+  /// The state that load() sets, as it is now.
+  virtual InputTables state() const = 0;
+  /// Of any rank so far.
+  virtual std::int64_t peak_bytes() const = 0;
 
  protected:
   Executor() = default;
 };
 
+/// Error unless the table has a row for each rank, and in it a value of the right type for each
+/// input that is fed, or for each state with an initial value.
+void require_batch(const Program& program, std::span<const int> ranks, const InputTables& table);
+void require_state(const Program& program, std::span<const int> ranks, const InputTables& table);
+
 /// What the bits depend on besides the program, with this backend; null: the reference kernels.
-inline std::string numerics_of(const Backend* backend) {
-  return backend != nullptr ? backend->numerics() : "reference: plain kernels";
-}
+std::string numerics_of(const Backend* backend);
 
 }  // namespace hocket

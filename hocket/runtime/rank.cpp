@@ -1,228 +1,230 @@
 #include "hocket/runtime/rank.h"
 
 #include <algorithm>
-#include <chrono>
+#include <cstring>
+#include <set>
+#include <tuple>
 
 #include "hocket/base/error.h"
-#include "hocket/ops/ops.h"
+#include "hocket/base/text.h"
+#include "hocket/iter/lags.h"
 
 namespace hocket {
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+/// The most transfers that can end in one step, counting those of each dtype.
+std::size_t most_calls(const std::vector<BoundPhase>& phases) {
+  std::size_t most = 0, carried = 0;
+  for (const BoundPhase& p : phases) {
+    std::size_t calls = 0;
+    for (const BoundStart& s : p.starts) calls += s.calls.calls.size();
+    most = std::max(most, calls);
+    carried += calls;
+  }
+  return std::min(2 * most, carried);
 }
 
 }  // namespace
 
-Rank::Rank(Identity identity, Groups groups, std::unique_ptr<Backend> backend, bool keep_trace)
-    : identity_(identity),
+Rank::Rank(const Plan& plan, Identity identity, comm::Transport& transport,
+           std::unique_ptr<Backend> backend, std::span<Produced> outputs, bool keep_trace)
+    : plan_(plan),
+      graph_(plan.graphs.at(plan.program.graph_index(identity.role))),
+      body_(plan.program.graph_of(identity.role)),
       backend_(std::move(backend)),
-      keep_trace_(keep_trace),
-      groups_(std::move(groups)) {
-  trace_.rank = identity.number;
+      outputs_(outputs),
+      arena_(graph_.arena_bytes),
+      recorder_(identity.number, graph_.groups, graph_.labels, keep_trace) {
+  join_groups(transport, identity);
+  bind(identity, keep_trace);
+  announce_calls();
+  place_homes();
 }
 
-/// Numbers the nodes of a graph for the trace, once.
-void Rank::label(const Graph& graph) {
-  labels_ = &known_labels_[keep_trace_ ? &graph : nullptr];
-  if (keep_trace_ && !labels_->empty()) return;
-  labels_->resize(std::max<std::size_t>(labels_->size(), graph.node_bound()));
-  if (!keep_trace_) return;
-  for (NodeId n : graph.nodes()) {
-    (*labels_)[n.index] = static_cast<std::uint32_t>(trace_.labels.size());
-    std::string name = graph[n].result_count == 0 ? "" : "%" + graph.name(graph.result(n));
-    trace_.labels.push_back(
-        {std::move(name), std::string(graph[n].op->name), std::string(graph.path(n))});
+void Rank::join_groups(comm::Transport& transport, Identity identity) {
+  for (const std::string& name : graph_.groups) {
+    std::vector<int> members = plan_.program.world->members(name, identity.role);
+    for (int& member : members) member += identity.number - identity.role;  // of a copy
+    groups_.push_back(transport.group(identity.number, name, members));
   }
 }
 
-/// Takes over the transfers that the last step left in flight, for the waits of this step.
-void Rank::take_up(const StepProgram& what, std::size_t number) {
-  const Graph& graph = what.program.graphs[number];
-  auto inputs = graph.inputs();
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    Value v = inputs[i].value;
-    if (!graph.type(v).pending || graph.uses(v).empty()) continue;
-    std::size_t slot = what.slot(number, i);
-    if (slot >= handed_on_.size() || !handed_on_[slot].flight)
-      fail("rank {}: %{} is in flight, and nobody started it", identity_.number, graph.name(v));
-    arriving_[v] = std::exchange(handed_on_[slot], {});
+void Rank::bind(Identity identity, bool keep_trace) {
+  RankParts parts{plan_, graph_, identity.role, arena_, backend_.get(), groups_, keep_trace};
+  std::uint32_t transfers = 0;
+  for (const PlanPhase& phase : graph_.phases) {
+    phases_.push_back(bind_phase(parts, phase));
+    transfers = std::max(transfers, phase.transfers);
   }
+  transfers_.resize(transfers);
+  in_flight_.reserve(transfers);
+  recorder_.expect_transfers(most_calls(phases_));
+  for (const BoundPhase& phase : phases_)
+    for (const auto& [index, place] : phase.outputs)
+      if (!outputs_[index].value) outputs_[index].value = Tensor(place.type);
 }
 
-void Rank::hand_on(const StepProgram& what, std::size_t number) {
-  const Graph& graph = what.program.graphs[number];
-  auto inputs = graph.inputs();
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    Value next = graph.type(inputs[i].value).pending ? graph.next(inputs[i].value) : Value{};
-    if (!next) continue;
-    const Arriving& a = arriving_.at(next);
-    ++a.flight->holders[a.index];
-    std::size_t slot = what.slot(number, i);
-    if (handed_on_.size() <= slot) handed_on_.resize(slot + 1);
-    handed_on_[slot] = a;
-  }
-  for (const auto& entry : arriving_) --entry.second.flight->holders[entry.second.index];
-  arriving_.clear();
+/// A node starts one transfer in a phase. Another one of the same node is in flight beside it only
+/// where it is carried from phase to phase, in several slots.
+void Rank::announce_calls() {
+  std::set<std::tuple<std::int64_t, std::uint32_t, std::size_t>> known;
+  for (const BoundPhase& phase : phases_)
+    for (const BoundStart& s : phase.starts) {
+      auto& works = transfers_[s.transfer].works;
+      works.reserve(s.calls.calls.size());
+      std::uint32_t slot = s.transfer < graph_.carried_transfers ? s.transfer : UINT32_MAX;
+      for (std::size_t i = 0; i < s.calls.calls.size(); ++i)
+        if (known.emplace(s.calls.calls[i].channel, slot, i).second)
+          s.group->expect(s.calls.calls[i]);
+    }
 }
 
-RankResult Rank::step(const StepProgram& what, std::span<const Tensor> inputs) {
-  std::size_t number = what.program.graph_index(identity_.role);
-  const Graph& graph = what.program.graphs[number];
-  if (!keep_trace_) {
-    trace_.spans.clear();
-    trace_.steps.clear();
+/// Finds the places of state, and writes constants.
+void Rank::place_homes() {
+  std::vector<bool> found(body_.inputs().size());
+  for (const Home& home : graph_.homes) {
+    View place = view_of(plan_, arena_, home.location);
+    if (home.kind == HomeKind::constant) {
+      auto value = plan_.program.constants.find(home.constant);
+      if (value == plan_.program.constants.end() || value->second.type() != place.type)
+        fail("the program has no value {} for the constant {}", to_text(place.type),
+             quoted(home.constant));
+      copy_value(view_of(value->second), place);
+    } else if (const Input& in = body_.inputs()[home.input]; !is_forwarded(body_, in.value)) {
+      states_.emplace_back(home.input, place);
+      found[home.input] = true;
+    }
   }
-  label(graph);
-  std::size_t first_span = trace_.spans.size();
-  clock_ = now();
-  trace_.steps.push_back({clock_, clock_, iteration_, drain_});
-  NodeId at;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (const Input& in = body_.inputs()[i];
+        in.state && !is_forwarded(body_, in.value) && !found[i])
+      fail("the plan has no place for %{}", body_.name(in.value));
+}
+
+void Rank::load(std::span<const Tensor> state) {
+  if (!in_flight_.empty())
+    fail("state is set while {} in flight: drain the loop before",
+         in_flight_.size() == 1 ? "a transfer is" : "transfers are");
+  for (const auto& [input, place] : states_) copy_value(view_of(state[input]), place);
+}
+
+std::vector<Tensor> Rank::state() const {
+  std::vector<Tensor> all(body_.inputs().size());
+  for (const auto& [input, place] : states_) {
+    all[input] = Tensor(place.type);
+    copy_value(read_only(place), view_of(all[input]));
+  }
+  return all;
+}
+
+void Rank::run(std::size_t number, std::span<const Tensor> batch) {
+  const BoundPhase& phase = phases_[number];
+  recorder_.begin_step();
+  const BoundInstruction* at = nullptr;
   try {
-    take_up(what, number);
-    Frame frame(what.program, graph, identity_.role, inputs,
-                {.backend = backend_.get(), .in_flight = true});
-    for (const auto& flight : in_flight_) frame.hold(flight->done ? 0 : flight->held);
-    for (NodeId n : graph.nodes()) {
-      at = n;
-      if (graph[n].delay != 0) fail("has a delay; run the phases instead");
-      run_node(frame, n);
-      progress(frame);
+    for (const BoundInstruction& i : phase.instructions) {
+      at = &i;
+      if (recorder_.keeps())
+        recorder_.count(CounterKind::live_bytes,
+                        phase.live_bytes[static_cast<std::size_t>(&i - phase.instructions.data())]);
+      execute(phase, i, batch);
+      if (!in_flight_.empty()) progress();
     }
-    RankResult result = frame.result();
-    hand_on(what, number);
-    trace_.steps.back().end = now();
-    times_ = step_times(std::span(trace_.spans).subspan(first_span));
-    announce(iteration_ + 1, 0);
-    waited_.clear();
-    return result;
   } catch (const Error& e) {
-    if (!at) throw;  // an input has a wrong type
-    throw RunError(graph.describe(at, e.what()));
+    throw RunError(describe(graph_.labels[at->label], e.what()));
+  }
+  recorder_.end_step();
+}
+
+void Rank::execute(const BoundPhase& phase, const BoundInstruction& i,
+                   std::span<const Tensor> batch) {
+  switch (i.kind) {
+    case InstructionKind::kernel:
+      i.kernel->run();
+      return recorder_.computed(SpanKind::kernel, i.label, call_of(i.reads));
+    case InstructionKind::copy:
+      i.kernel->run();
+      return recorder_.computed(SpanKind::copy, i.label, call_of(i.reads));
+    case InstructionKind::start:
+      return start(phase.starts[i.index], i);
+    case InstructionKind::wait:
+      return wait(i);
+    case InstructionKind::input:
+      put_in(phase.inputs[i.index], batch);
+      return recorder_.computed(SpanKind::copy, i.label, -1);
+    case InstructionKind::output:
+      hand_out(phase.outputs[i.index]);
+      return recorder_.computed(SpanKind::copy, i.label, call_of(i.reads));
   }
 }
 
-void Rank::leave() {
-  groups_.clear();
-  arriving_.clear();
-  handed_on_.clear();
-  in_flight_.clear();
+void Rank::start(const BoundStart& s, const BoundInstruction& i) {
+  Transfer& t = transfers_[s.transfer];
+  if (t.in_flight) internal_fail("transfer {} is started again in flight", s.transfer);
+  recorder_.settle();
+  t.works.clear();
+  for (const comm::CollectiveCall& call : s.calls.calls) t.works.push_back(s.group->start(call));
+  t.lane = s.lane;
+  t.label = i.label;
+  t.bytes = s.bytes;
+  std::int64_t reads = call_of(i.reads);
+  t.call = calls_++;
+  t.in_flight = true;
+  in_flight_.push_back(s.transfer);
+  bytes_in_flight_ += t.bytes;
+  recorder_.note(SpanKind::start, i.label, t.call, reads);
+  recorder_.count(CounterKind::bytes_in_flight, bytes_in_flight_);
 }
 
-/// Records a span of the compute lane from the end of the last one until now.
-void Rank::note(SpanKind kind, std::uint32_t label, std::int64_t call, std::int64_t reads) {
-  double end = now();
-  trace_.spans.push_back(
-      {kind, 0, label, iteration_, std::exchange(clock_, end), end, 0, call, reads});
-}
-
-/// A transfer whose result the node is the first to read, or -1.
-std::int64_t Rank::first_read(const Node& node) {
-  std::int64_t read = -1;
-  if (!keep_trace_ || waited_.empty()) return read;
-  for (Value v : node.inputs)
-    if (auto it = waited_.find(v); it != waited_.end()) {
-      read = it->second;
-      waited_.erase(it);
-    }
-  return read;
-}
-
-void Rank::run_node(Frame& frame, NodeId n) {
-  const Node& node = frame.graph()[n];
-  if (node.op->collective != nullptr) return start(frame, n);
-  if (node.op->is_wait) {
-    frame.finish(n, wait(frame, n));
-    return;
-  }
-  std::vector<Tensor> results = frame.run(n);
-  note(SpanKind::kernel, (*labels_)[n.index], -1, first_read(node));
-  frame.finish(n, std::move(results));
-}
-
-void Rank::start(Frame& frame, NodeId n) {
-  const Graph& graph = frame.graph();
-  const Node& node = graph[n];
-  comm::ProcessGroup& group = *groups_.find(node.attr<std::string>("group"))->second;
-  std::shared_ptr<InFlight> flight = start_transfer(frame, n, group);
-  flight->call = calls_++;
-  flight->label = (*labels_)[n.index];
-  flight->holders.resize(node.result_count);
-  in_flight_.push_back(flight);
-  for (std::uint32_t i = 0; i < node.result_count; ++i)
-    if (!graph.uses(graph.result(n, i)).empty()) {
-      arriving_[graph.result(n, i)] = {flight, i};
-      ++flight->holders[i];
-    }
-  note(SpanKind::start, flight->label, flight->call, first_read(node));
-  frame.finish(n, std::vector<Tensor>(node.result_count));
-  if (node.op->is_collective) return;
-  flight->wait();
-  note(SpanKind::wait, flight->label, flight->call);
-  arrived(frame, *flight);
-}
-
-std::vector<Tensor> Rank::wait(Frame& frame, NodeId n) {
-  const Graph& graph = frame.graph();
-  // All operands of a wait are results of one collective.
-  std::shared_ptr<InFlight> flight = arriving_.at(graph[n].inputs[0]).flight;
-  bool before = flight->done;
-  if (!before) flight->wait();
-  note(SpanKind::wait, (*labels_)[n.index], flight->call);
-  if (!before) arrived(frame, *flight);
-  std::vector<Tensor> results;
-  for (std::uint32_t i = 0; i < graph[n].inputs.size(); ++i) {
-    Value v = graph[n].inputs[i];
-    auto it = arriving_.find(v);
-    Tensor& result = flight->results[it->second.index];
-    if (keep_trace_) waited_[graph.result(n, i)] = flight->call;
-    if (!frame.last_reader(v)) {
-      results.push_back(result);
-      continue;
-    }
-    // Several carries may hold the same result.
-    bool last = --flight->holders[it->second.index] == 0;
-    results.push_back(last ? std::move(result) : result);
-    arriving_.erase(it);
-  }
-  return results;
+void Rank::wait(const BoundInstruction& i) {
+  recorder_.settle();
+  Transfer& t = transfers_[i.index];
+  if (t.in_flight)
+    for (comm::Work& w : t.works) w.wait();
+  recorder_.note(SpanKind::wait, i.label, t.call);
+  if (t.in_flight) arrived(i.index);
 }
 
 /// Tests transfers, oldest first, which also does this rank's share of their arithmetic.
-void Rank::progress(Frame& frame) {
-  constexpr double worth_noting = 2e-6;  // seconds
+void Rank::progress() {
+  recorder_.settle();
   while (!in_flight_.empty()) {
-    std::shared_ptr<InFlight> flight = in_flight_.front();
-    if (!flight->done) {
-      bool done = flight->test();
-      double time = now();
-      if (time - clock_ > worth_noting)
-        note(SpanKind::progress, flight->label, flight->call);
-      else
-        clock_ = time;
-      if (!done) return;
-      arrived(frame, *flight);
-    }
-    in_flight_.pop_front();
+    std::uint32_t number = in_flight_.front();
+    Transfer& t = transfers_[number];
+    bool done = std::ranges::all_of(t.works, [](comm::Work& w) { return w.test(); });
+    recorder_.tested(t.label, t.call);
+    if (!done) return;
+    arrived(number);
   }
 }
 
-void Rank::arrived(Frame& frame, InFlight& flight) {
-  frame.hold(-flight.held);
-  flight.operands.clear();
-  std::uint32_t lane = lane_of(flight.group);
-  for (const comm::Work& w : flight.works) {
-    const comm::Transfer& t = w.transfer();
-    trace_.spans.push_back(
-        {SpanKind::transfer, lane, flight.label, iteration_, t.begin, t.end, t.bytes, flight.call});
+void Rank::arrived(std::uint32_t number) {
+  Transfer& t = transfers_[number];
+  t.in_flight = false;
+  in_flight_.erase(std::ranges::find(in_flight_, number));
+  for (const comm::Work& w : t.works) {
+    const comm::Transfer& passed = w.transfer();
+    recorder_.transferred(t.lane, t.label, t.call, passed.begin, passed.end, passed.bytes);
   }
+  bytes_in_flight_ -= t.bytes;
+  recorder_.count(CounterKind::bytes_in_flight, bytes_in_flight_);
 }
 
-std::uint32_t Rank::lane_of(const std::string& group) {
-  auto found = std::find(trace_.lanes.begin() + 1, trace_.lanes.end(), group);
-  if (found == trace_.lanes.end()) found = trace_.lanes.insert(found, group);
-  return static_cast<std::uint32_t>(found - trace_.lanes.begin());
+void Rank::put_in(const BoundPhase::HostValue& v, std::span<const Tensor> batch) {
+  const Tensor& value = batch[v.index];
+  if (v.place.layout.is_row_major())
+    std::memcpy(v.place.data, value.bytes().data(), value.bytes().size());
+  else
+    copy_value(view_of(value), v.place);
+}
+
+void Rank::hand_out(const BoundPhase::HostValue& v) {
+  Tensor& to = outputs_[v.index].value;
+  if (!to.unique()) to = Tensor(v.place.type);
+  if (v.place.layout.is_row_major())
+    std::memcpy(to.bytes().data(), v.place.data, to.bytes().size());
+  else
+    copy_value(read_only(v.place), view_of(to));
 }
 
 }  // namespace hocket

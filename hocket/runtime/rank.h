@@ -1,22 +1,20 @@
 #pragma once
-// One rank: walks its graph, computes, starts transfers and waits for them, and records a trace.
+// One rank: executes the instructions of a plan, and records what it does when.
 
-#include <deque>
-#include <map>
 #include <memory>
-#include <string>
-#include <unordered_map>
+#include <span>
 #include <vector>
 
-#include "hocket/base/trace.h"
-#include "hocket/codegen/reference/frame.h"
-#include "hocket/comm/process_group.h"
+#include "hocket/comm/transport.h"
+#include "hocket/runtime/arena.h"
+#include "hocket/runtime/bound_phase.h"
 #include "hocket/runtime/executor.h"
-#include "hocket/runtime/in_flight.h"
+#include "hocket/runtime/recorder.h"
 
 namespace hocket {
 
-/// Used only by the thread of this rank.
+/// Used by the thread of this rank, or while that sleeps. In a step nothing is allocated, locked or
+/// looked up, unless a trace is kept or an output is held by somebody else.
 class Rank {
  public:
   /// `number` is shown in messages; `role` is the rank of the program whose part it takes, see
@@ -24,58 +22,67 @@ class Rank {
   struct Identity {
     int number = 0, role = 0;
   };
-  using Groups = std::map<std::string, std::unique_ptr<comm::ProcessGroup>, std::less<>>;
 
-  Rank(Identity identity, Groups groups, std::unique_ptr<Backend> backend, bool keep_trace);
+  /// Makes the arena and binds all phases to it. Outputs are written to `outputs`, by index. The
+  /// plan, the transport and `outputs` must outlive this. Error when there is no memory, or where
+  /// the plan does not fit this machine's kernels.
+  Rank(const Plan& plan, Identity identity, comm::Transport& transport,
+       std::unique_ptr<Backend> backend, std::span<Produced> outputs, bool keep_trace);
 
-  /// One iteration of this rank's graph in the program, which must outlive this where traces are
-  /// kept. Transfers that the step before left in flight are taken from their slots. Error when an
-  /// input has a wrong type, RunError with the node when a node fails.
-  RankResult step(const StepProgram& what, std::span<const Tensor> inputs);
-  /// Names the next step in traces.
-  void announce(std::int64_t iteration, int drain) { iteration_ = iteration, drain_ = drain; }
-  /// After a failed step: leaves all groups, then frees the bytes that they used.
-  void leave();
+  /// By input of the graph of the program; the values have been checked. Error while transfers are
+  /// in flight.
+  void load(std::span<const Tensor> state);
+  /// Runs a phase, by its number in the plan, on values that have been checked. RunError with the
+  /// node when one fails.
+  void run(std::size_t phase, std::span<const Tensor> batch);
+  /// By input of the graph of the program; empty for other inputs than state with a start.
+  std::vector<Tensor> state() const;
+  /// After a failed step: leaves all groups. No step may follow.
+  void leave() { groups_.clear(); }
 
-  const StepTimes& times() const { return times_; }  ///< of the last step
-  const RankTrace& trace() const { return trace_; }  ///< of all steps, or of the last one
-  const Backend* backend() const { return backend_.get(); }
+  void announce(std::int64_t iteration, int drain) { recorder_.announce(iteration, drain); }
+  const StepTimes& times() const { return recorder_.times(); }
+  RankTrace trace() const { return recorder_.trace(); }
+  std::int64_t peak_bytes() const { return arena_.highest_changed(); }
 
  private:
-  struct Arriving {
-    std::shared_ptr<InFlight> flight;
-    std::uint32_t index;  // among its results
+  struct Transfer {
+    std::vector<comm::Work> works;  // one for each call
+    std::uint32_t lane = 0, label = 0;
+    std::int64_t bytes = 0;
+    std::int64_t call = -1;  // its number on this rank, for the trace
+    bool in_flight = false;
   };
 
-  void label(const Graph& graph);
-  void take_up(const StepProgram& what, std::size_t graph);
-  void hand_on(const StepProgram& what, std::size_t graph);
-  void run_node(Frame& frame, NodeId n);
-  void start(Frame& frame, NodeId n);
-  std::vector<Tensor> wait(Frame& frame, NodeId n);
-  void progress(Frame& frame);
-  void arrived(Frame& frame, InFlight& flight);
-  std::int64_t first_read(const Node& node);
-  void note(SpanKind kind, std::uint32_t label, std::int64_t call = -1, std::int64_t reads = -1);
-  std::uint32_t lane_of(const std::string& group);
+  void join_groups(comm::Transport& transport, Identity identity);
+  void bind(Identity identity, bool keep_trace);
+  void announce_calls();
+  void place_homes();
+  void execute(const BoundPhase& phase, const BoundInstruction& i, std::span<const Tensor> batch);
+  void start(const BoundStart& s, const BoundInstruction& i);
+  void wait(const BoundInstruction& i);
+  void progress();
+  void arrived(std::uint32_t number);
+  void put_in(const BoundPhase::HostValue& v, std::span<const Tensor> batch);
+  void hand_out(const BoundPhase::HostValue& v);
+  std::int64_t call_of(std::int64_t transfer) const {
+    return transfer < 0 ? -1 : transfers_[static_cast<std::size_t>(transfer)].call;
+  }
 
-  Identity identity_;
+  const Plan& plan_;
+  const PlanGraph& graph_;
+  const Graph& body_;  // of the program
   std::unique_ptr<Backend> backend_;
-  std::deque<std::shared_ptr<InFlight>> in_flight_;  // in the order of their starts
-  std::unordered_map<Value, Arriving> arriving_;     // pending values that will be read
-  std::vector<Arriving> handed_on_;                  // by slot: in flight between two steps
-  std::map<const Graph*, std::vector<std::uint32_t>>
-      known_labels_;                              // by graph, where traces are kept
-  std::vector<std::uint32_t>* labels_ = nullptr;  // of this step, by NodeId::index, in trace_
-  RankTrace trace_;
-  StepTimes times_;
-  bool keep_trace_;
-  std::int64_t iteration_ = 0, calls_ = 0;
-  int drain_ = 0;
-  double clock_ = 0;                                // when the last span of the compute lane ended
-  std::unordered_map<Value, std::int64_t> waited_;  // results of waits that are not read yet
-  Groups
-      groups_;  // last: destroyed before the bytes in flight, which other ranks may use until then
+  std::span<Produced> outputs_;
+  Arena arena_;
+  Recorder recorder_;
+  std::vector<BoundPhase> phases_;
+  std::vector<std::pair<std::size_t, View>> states_;  // those with a start: input and place
+  std::vector<Transfer> transfers_;                   // by number
+  std::vector<std::uint32_t> in_flight_;              // transfers in the order of their starts
+  std::int64_t calls_ = 0, bytes_in_flight_ = 0;
+  // Last: destroyed before the bytes in flight, which other ranks may use until then.
+  std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;
 };
 
 }  // namespace hocket

@@ -1,14 +1,16 @@
 #include "hocket/runtime/ranks.h"
 
 #include <algorithm>
-#include <condition_variable>
+#include <atomic>
 #include <exception>
-#include <mutex>
 #include <system_error>
 #include <thread>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/ir/verify.h"
+#include "hocket/iter/lags.h"
+#include "hocket/lower/lower.h"
 #include "hocket/runtime/rank.h"
 
 namespace hocket {
@@ -19,86 +21,123 @@ void require_same_world(const Program& program, const comm::Transport& transport
     fail("{} wanted, the program is for {}", count_of(transport.ranks(), "rank"), world);
 }
 
-/// The rank's handle of every group that its graph names.
-Rank::Groups join_groups(comm::Transport& transport, const Graph& graph, Rank::Identity identity) {
-  Rank::Groups groups;
-  for (NodeId n : graph.nodes()) {
-    if (!graph[n].op->is_collective && graph[n].op->attribute_index("channel") < 0) continue;
-    const auto& name = graph[n].attr<std::string>("group");
-    if (groups.contains(name)) continue;
-    std::vector<int> members = graph.world().members(name, identity.role);
-    for (int& member : members) member += identity.number - identity.role;  // of a copy
-    groups.emplace(name, transport.group(identity.number, name, members));
-  }
-  return groups;
+Plan lowered(const Program& program, const RanksOptions& options) {
+  if (std::ranges::any_of(program.graphs, is_rotated))
+    verify(program);  // phases take over its types and order
+  std::unique_ptr<Backend> backend = options.backend ? options.backend() : nullptr;
+  return lower(program, {.backend = backend.get()});
 }
 
 }  // namespace
 
 struct Ranks::Threads {
-  Threads(const Program& of, comm::Transport& given, const RanksOptions& options)
-      : transport(given), numbers(given.hosted()) {
-    require_same_world(of, given);
-    for (int number : numbers) {
-      Rank::Identity identity{number, of.role_of(number)};
-      auto groups = join_groups(transport, of.graph_of(number), identity);
-      ranks.push_back(std::make_unique<Rank>(identity, std::move(groups),
-                                             options.backend ? options.backend() : nullptr,
-                                             options.trace));
-    }
-    results.resize(ranks.size());
-    errors.resize(ranks.size());
+  Threads(Plan given_plan, comm::Transport& given, const RanksOptions& options)
+      : plan(std::move(given_plan)), transport(given), numbers(given.hosted()) {
+    require_same_world(plan.program, given);
+    make_produced();
+    ranks.resize(numbers.size());
+    errors.resize(numbers.size());
     try {
-      for (std::size_t i = 0; i < ranks.size(); ++i) threads.emplace_back([this, i] { live(i); });
+      for (std::size_t i = 0; i < numbers.size(); ++i) threads.emplace_back([this, i] { live(i); });
     } catch (const std::system_error& e) {
       end();
-      fail("{}: a thread for each cannot be had: {}", count_of(std::ssize(ranks), "rank"),
+      fail("{}: a thread for each cannot be had: {}", count_of(std::ssize(numbers), "rank"),
            e.what());
+    }
+    try {
+      each([&](std::size_t i) {
+        Rank::Identity identity{numbers[i], plan.program.role_of(numbers[i])};
+        std::span<Produced> outputs(produced.data() + first_output[i],
+                                    first_output[i + 1] - first_output[i]);
+        ranks[i] = std::make_unique<Rank>(plan, identity, transport,
+                                          options.backend ? options.backend() : nullptr, outputs,
+                                          options.trace);
+      });
+    } catch (...) {
+      end();
+      throw;
     }
   }
 
   ~Threads() { end(); }
 
   void end() {
-    {
-      std::lock_guard lock(mutex);
-      over = true;
-    }
-    go.notify_all();
+    over = true;
+    turn.fetch_add(1);
+    turn.notify_all();
     threads.clear();  // joins
   }
 
-  /// The thread of a rank: runs one step whenever the turn changes.
-  void live(std::size_t i) {
-    for (std::int64_t seen = 0;; ++seen) {
-      {
-        std::unique_lock lock(mutex);
-        go.wait(lock, [&] { return over || turn > seen; });
-        if (over) return;
+  /// A place for every output of every rank, in order.
+  void make_produced() {
+    for (int number : numbers) {
+      std::size_t graph = plan.program.graph_index(number), first = produced.size();
+      first_output.push_back(first);
+      std::size_t outputs = plan.program.graphs[graph].outputs().size();
+      for (std::size_t o = 0; o < outputs; ++o) produced.push_back({0, number, o, {}});
+      const std::vector<PlanPhase>& phases = plan.graphs.at(graph).phases;
+      produced_by.resize(phases.size());
+      for (std::size_t p = 0; p < phases.size(); ++p) {
+        for (const Instruction& i : phases[p].instructions)
+          if (i.kind == InstructionKind::output) produced_by[p].push_back(first + i.index);
+        std::ranges::sort(produced_by[p]);
       }
+    }
+    first_output.push_back(produced.size());
+  }
+
+  /// The thread of a rank: does the task whenever the turn changes.
+  void live(std::size_t i) {
+    for (std::uint32_t seen = 0;; ++seen) {
+      turn.wait(seen);
+      if (over) break;
       try {
-        results[i] = ranks[i]->step(*current, inputs[i]);
+        (*task)(i);
       } catch (...) {
         errors[i] = std::current_exception();
-        // Other ranks must get the cause before this rank leaves its groups.
-        transport.fail(numbers[i], errors[i]);
-        ranks[i]->leave();
       }
-      std::lock_guard lock(mutex);
-      if (--running == 0) done.notify_all();
+      if (running.fetch_sub(1) == 1) running.notify_all();
+    }
+    ranks[i] = nullptr;
+  }
+
+  /// Does something on the threads of all ranks; throws the error of the first one that had any.
+  void each(const std::function<void(std::size_t)>& what) {
+    std::ranges::fill(errors, nullptr);
+    task = &what;
+    running.store(static_cast<std::uint32_t>(numbers.size()));
+    turn.fetch_add(1);
+    turn.notify_all();
+    // Every wait of a rank has a deadline, so this one ends.
+    for (std::uint32_t left = running.load(); left != 0; left = running.load()) running.wait(left);
+    for (const std::exception_ptr& error : errors)
+      if (error) std::rethrow_exception(error);
+  }
+
+  void run_step(std::size_t i) {
+    try {
+      std::span<const Tensor> row;
+      if (i < batch->size()) row = (*batch)[i];
+      ranks[i]->run(phase, row);
+    } catch (...) {
+      // Other ranks must get the cause before this rank leaves its groups.
+      transport.fail(numbers[i], std::current_exception());
+      ranks[i]->leave();
+      throw;
     }
   }
 
-  void run(const StepProgram& what, std::span<const std::vector<Tensor>> given) {
-    std::unique_lock lock(mutex);
-    current = &what;
-    inputs = given;
-    running = ranks.size();
-    ++turn;
-    go.notify_all();
-    // Every wait of a rank has a deadline, so this one ends.
-    done.wait(lock, [&] { return running == 0; });
+  void run(std::size_t number, const InputTables& given) {
+    phase = number;
+    batch = &given;
+    some.clear();
+    try {
+      each(step);
+    } catch (...) {
+      failed = std::current_exception();
+    }
     if (auto failure = transport.failure()) failed = first_cause(*failure);
+    if (failed) std::rethrow_exception(failed);
   }
 
   /// The error of the first rank to fail, with its number, or the mismatch between ranks. For a
@@ -119,45 +158,82 @@ struct Ranks::Threads {
     }
   }
 
+  /// The outputs of the phase that ran last. The steady phase has all of them.
+  std::span<Produced> outputs() {
+    const std::vector<std::size_t>& places = produced_by[phase];
+    if (places.size() == produced.size()) return produced;
+    for (std::size_t place : places) some.push_back(produced[place]);
+    return some;
+  }
+
+  const Plan plan;
   comm::Transport& transport;
   std::span<const int> numbers;  // of the ranks below, in the world
+  std::vector<Produced> produced, some;
+  std::vector<std::size_t> first_output;              // in `produced`, by rank; last: its size
+  std::vector<std::vector<std::size_t>> produced_by;  // by phase, in `produced`
   std::vector<std::unique_ptr<Rank>> ranks;
-  std::vector<RankResult> results;
   std::vector<std::exception_ptr> errors;
   std::exception_ptr failed;
 
-  std::mutex mutex;  // of what follows
-  std::condition_variable go, done;
-  std::int64_t turn = 0;
-  std::size_t running = 0;
+  std::size_t phase = 0;
+  const InputTables* batch = nullptr;
+  const std::function<void(std::size_t)> step = [this](std::size_t i) { run_step(i); };
+
+  // Written while all threads sleep, and read after `turn`.
+  const std::function<void(std::size_t)>* task = nullptr;
   bool over = false;
-  const StepProgram* current = nullptr;
-  std::span<const std::vector<Tensor>> inputs;
+  std::atomic<std::uint32_t> turn{0}, running{0};
   std::vector<std::jthread> threads;
 };
 
+Ranks::Ranks(Plan plan, comm::Transport& transport, const RanksOptions& options)
+    : threads_(std::make_unique<Threads>(std::move(plan), transport, options)) {}
+
 Ranks::Ranks(const Program& program, comm::Transport& transport, const RanksOptions& options)
-    : threads_(std::make_unique<Threads>(program, transport, options)) {}
+    : Ranks((require_same_world(program, transport), lowered(program, options)), transport,
+            options) {}
 
 Ranks::~Ranks() = default;
 
+const Plan& Ranks::plan() const { return threads_->plan; }
+
 std::span<const int> Ranks::ranks() const { return threads_->numbers; }
+
+void Ranks::load(const InputTables& state) {
+  if (threads_->failed) std::rethrow_exception(threads_->failed);
+  require_state(program(), ranks(), state);
+  threads_->each([&](std::size_t i) { threads_->ranks[i]->load(state[i]); });
+}
 
 void Ranks::announce(std::int64_t iteration, int drain) {
   for (const auto& rank : threads_->ranks) rank->announce(iteration, drain);
 }
 
-std::vector<RankResult> Ranks::step(const StepProgram& what,
-                                    std::span<const std::vector<Tensor>> inputs) {
-  std::span<const int> numbers = ranks();
-  if (inputs.size() != numbers.size())
-    fail("inputs for {}, wanted {}", count_of(std::ssize(inputs), "rank"), numbers.size());
+std::span<Produced> Ranks::run(Window window, const InputTables& batch) {
   if (threads_->failed) std::rethrow_exception(threads_->failed);
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    require_inputs(what.program.graph_of(numbers[i]), numbers[i], inputs[i], true);
-  threads_->run(what, inputs);
+  if (window.lo == 0) require_batch(program(), ranks(), batch);
+  threads_->run(plan().phase_index(window), batch);
+  return threads_->outputs();
+}
+
+InputTables Ranks::state() const {
   if (threads_->failed) std::rethrow_exception(threads_->failed);
-  return std::exchange(threads_->results, std::vector<RankResult>(numbers.size()));
+  InputTables all(ranks().size());
+  threads_->each([&](std::size_t i) { all[i] = threads_->ranks[i]->state(); });
+  return all;
+}
+
+std::int64_t Ranks::peak_bytes() const {
+  std::int64_t most = 0;
+  for (const auto& rank : threads_->ranks) most = std::max(most, rank->peak_bytes());
+  return most;
+}
+
+std::int64_t Ranks::planned_peak_bytes() const {
+  std::int64_t most = 0;
+  for (const PlanGraph& graph : plan().graphs) most = std::max(most, graph.arena_bytes);
+  return most;
 }
 
 std::vector<StepTimes> Ranks::times() const {
@@ -171,7 +247,5 @@ Trace Ranks::trace() const {
   for (const auto& rank : threads_->ranks) trace.ranks.push_back(rank->trace());
   return trace;
 }
-
-std::string Ranks::numerics() const { return numerics_of(threads_->ranks[0]->backend()); }
 
 }  // namespace hocket

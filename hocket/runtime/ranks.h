@@ -8,6 +8,7 @@
 
 #include "hocket/base/trace.h"
 #include "hocket/comm/transport.h"
+#include "hocket/lower/plan.h"
 #include "hocket/runtime/executor.h"
 
 namespace hocket {
@@ -18,31 +19,38 @@ struct RanksOptions {
   bool trace = false;  ///< keep the spans of all steps
 };
 
-/// Keeps one thread, which sleeps between steps, for each rank that the transport hosts here.
-/// Transfers overlap with computation: a start does not block, and a wait blocks for the rest of
-/// the transfer. Results are those of `interpret`, bit for bit.
+/// Executes a plan. Keeps one thread, which sleeps between steps, for each rank that the transport
+/// hosts here. Transfers overlap with computation: a start does not block, and a wait blocks for
+/// the rest of the transfer. Results are those of `interpret`, bit for bit.
 class Ranks final : public Executor {
  public:
-  /// For programs of the same world with no other groups, such as its phases. The transport must
-  /// outlive this, and is for as many ranks as the program: Error otherwise. Of a program for one
-  /// rank, each rank of the transport runs a copy; copies do not communicate.
+  /// Makes the arenas, prepares all kernels, and joins the groups. The transport must outlive this,
+  /// and is for as many ranks as the plan's program: Error otherwise, and where the plan does not
+  /// fit the kernels of this machine. Of a plan for one rank, each rank of the transport runs a
+  /// copy; copies do not communicate.
+  Ranks(Plan plan, comm::Transport& transport, const RanksOptions& options = {});
+  /// Lowers the program with a backend of the options.
   Ranks(const Program& program, comm::Transport& transport, const RanksOptions& options = {});
   ~Ranks() override;
 
+  const Plan& plan() const;
+  const Program& program() const override { return plan().program; }
   std::span<const int> ranks() const override;
+  void load(const InputTables& state) override;
   void announce(std::int64_t iteration, int drain) override;
-  /// Error, before any rank begins, when inputs have wrong types; another step may follow. RunError
-  /// with the first cause when a rank of the world fails, after all local ranks have stopped; every
-  /// later step throws it again. Programs must outlive this where traces are kept.
-  std::vector<RankResult> step(const StepProgram& what,
-                               std::span<const std::vector<Tensor>> inputs) override;
+  /// RunError with the first cause when a rank of the world fails, after all local ranks have
+  /// stopped; every later call throws it again.
+  std::span<Produced> run(Window window, const InputTables& batch) override;
+  InputTables state() const override;
+  /// Up to the highest byte of an arena that was written.
+  std::int64_t peak_bytes() const override;
+  /// Of the largest arena.
+  std::int64_t planned_peak_bytes() const;
 
   /// Of each rank in the last step.
   std::vector<StepTimes> times() const;
   /// Of all steps, when the options ask for it.
   Trace trace() const;
-  /// What the bits depend on besides the program.
-  std::string numerics() const;
 
  private:
   struct Threads;

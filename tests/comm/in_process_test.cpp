@@ -17,12 +17,14 @@
 namespace {
 
 thread_local bool next_new_fails = false;
+thread_local int news = 0;  // of this thread
 
 }  // namespace
 
 // The way to a wait in which memory is short. All of them, since those of a sanitizer do not call
 // each other; not inlined, or the compiler sees a `new` that is met by `free`.
 [[gnu::noinline]] void* operator new(std::size_t size) {
+  ++news;
   void* memory = std::exchange(next_new_fails, false) ? nullptr : std::malloc(size);
   return memory != nullptr ? memory : throw std::bad_alloc();
 }
@@ -126,7 +128,7 @@ TEST(InProcess, a_late_message_says_what_the_missing_rank_waits_for) {
 }
 
 TEST(InProcess, a_rank_without_memory_for_its_share) {
-  constexpr int ranks = 17;  // more than a reduction keeps inside itself
+  constexpr int ranks = 65;  // more than a reduction keeps inside itself
   InProcess world(ranks);
   std::atomic<int> here{0};
   std::atomic<bool> over{false};
@@ -151,6 +153,57 @@ TEST(InProcess, a_rank_without_memory_for_its_share) {
   for (int rank = 1; rank < ranks; ++rank)
     EXPECT_EQ(messages[rank],
               "%h = all_reduce on channel 3 of group \"world\": rank 0 failed: " + cause);
+}
+
+/// The calls of a rank in a step, some in flight at the same time.
+struct StepOfCalls {
+  std::vector<float> x = std::vector<float>(600), y = std::vector<float>(600);
+  std::vector<Member> bucket, rows;
+  std::vector<std::int64_t> ones = {1, 1, 1};
+  std::vector<CollectiveCall> calls;
+
+  explicit StepOfCalls(int rank) {
+    constexpr std::string_view long_name = "%a_name_that_does_not_fit_into_a_string_object";
+    for (int i = 0; i < 5; ++i) bucket.push_back({&x[60 * i], &y[60 * i], 60});
+    rows = {{&x[300], &y[300], 30, ones, ones, 10}, {&x[330], &y[330], 30, {}, {}, 10}};
+    for (int i = 0; i < 20; ++i)
+      calls.push_back({.channel = i, .members = std::span(bucket).first(1 + i % 5)});
+    calls[3].name = long_name;
+    calls.push_back({.kind = Kind::all_to_all, .channel = 20, .members = rows, .name = long_name});
+    calls.push_back({.kind = Kind::barrier, .channel = 21});
+    if (rank < 2)
+      calls.push_back({.kind = rank == 0 ? Kind::send : Kind::recv,
+                       .peer = 1 - rank,
+                       .channel = 22,
+                       .members = std::span(bucket).first(2),
+                       .name = long_name});
+  }
+};
+
+/// However far ranks run ahead of each other.
+TEST(InProcess, announced_calls_allocate_nothing) {
+  for (bool slow : {false, true}) {
+    InProcessOptions options;
+    if (slow) options.link = Link{1e9, 2e-6};
+    InProcess world(3, options);
+    auto messages = run_ranks(world, [&](int rank) {
+      auto group = world.all(rank);
+      StepOfCalls step(rank);
+      for (const CollectiveCall& call : step.calls) group->expect(call);
+      std::vector<Work> works(step.calls.size());
+      int before = news;
+      for (int k = 0; k < 200; ++k) {
+        if (k % 50 == 10 * rank) std::this_thread::sleep_for(std::chrono::milliseconds(15));
+        for (std::size_t i = 0; i < works.size(); ++i) {
+          works[i] = group->start(step.calls[i]);
+          if (k % 3 == 0) works[0].test();
+        }
+        for (Work& work : works) work.wait();
+      }
+      EXPECT_EQ(news, before);
+    });
+    expect_no_errors(messages);
+  }
 }
 
 TEST(InProcess, without_ranks) { EXPECT_THROW(InProcess(0), Error); }

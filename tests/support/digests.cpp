@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include "hocket/driver/plan_file.h"
 #include "hocket/driver/run.h"
+#include "hocket/lower/verify_plan.h"
 
 namespace hocket::testing {
 
@@ -17,7 +19,11 @@ std::string digest(const Program& program, const DigestOptions& options) {
   how.random_inputs = options.inputs;
   how.deadline = options.deadline;
   try {
-    return run({.source = "random", .program = program}, how).digest;
+    Step step{.source = "random", .program = program};
+    if (options.comm == "in_order") return run(step, how).digest;
+    Plan plan = make_plan(step, {.compile = how.compile, .backend = how.backend});
+    verify_plan(plan);
+    return run(step, how, &plan).digest;
   } catch (const std::exception& e) {
     return fmt::format("error: {}", e.what());
   }

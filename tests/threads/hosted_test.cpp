@@ -14,6 +14,7 @@
 #include "hocket/runtime/ranks.h"
 #include "support/random_program.h"
 #include "tests/comm/part.h"
+#include "tests/threads/one_step.h"
 
 namespace hocket {
 namespace {
@@ -64,7 +65,7 @@ TEST(Hosted, RandomProgramsGiveTheBitsOfTheInterpreter) {
       Ranks ranks(program, transport);
       EXPECT_TRUE(std::ranges::equal(ranks.ranks(), transport.hosted()));
       for (int k = 0; k < 2; ++k) {
-        auto found = ranks.step(program, chosen(inputs, ranks.ranks()));
+        auto found = testing::one_step(ranks, chosen(inputs, ranks.ranks()));
         auto mine = chosen(wanted, ranks.ranks());
         ASSERT_EQ(found.size(), mine.size());
         for (std::size_t i = 0; i < mine.size(); ++i) {
@@ -89,7 +90,7 @@ TEST(Hosted, RanksKeepTheirNumbers) {
     auto messages = run_hosts(3, {{0, 2}, {1}}, 60, [&](comm::Transport& transport) {
       Ranks ranks(program, transport, {.trace = true});
       std::vector<Tensor> one{Tensor(Type{DType::f32, false, {1}})};
-      auto found = ranks.step(program, std::vector(ranks.ranks().size(), one));
+      auto found = testing::one_step(ranks, std::vector(ranks.ranks().size(), one));
       for (std::size_t i = 0; i < found.size(); ++i) {
         int number = transport.hosted()[i];
         EXPECT_EQ(found[i].outputs[0].as<std::int64_t>()[0], copies ? 0 : number);
@@ -135,9 +136,9 @@ TEST(Hosted, ALoopWithDelayedNodes) {
       Ranks ranks(program, transport);
       int rank = transport.hosted()[0];
       std::vector<float>& mine = seen[static_cast<std::size_t>(rank)];
-      Loop loop(program, ranks, {{number(1), {}, {}}});
-      auto keep = [&](const std::vector<Loop::Produced>& produced) {
-        for (const Loop::Produced& p : produced) {
+      Loop loop(ranks, {{number(1), {}, {}}});
+      auto keep = [&](std::span<const Produced> produced) {
+        for (const Produced& p : produced) {
           EXPECT_EQ(p.rank, rank);
           mine.push_back(p.value.as<float>()[0]);
         }
@@ -162,7 +163,7 @@ TEST(Hosted, AFailureElsewhereEndsTheStepHere) {
   auto messages = run_hosts(2, {{0}, {1}}, 60, [&](comm::Transport& transport) {
     Ranks ranks(program, transport);
     bool bad = transport.hosted()[0] == 1;
-    (void)ranks.step(program, InputTables{{number(1), number(2), index(bad ? 9 : 0)}});
+    (void)testing::one_step(ranks, {{number(1), number(2), index(bad ? 9 : 0)}});
   });
   EXPECT_TRUE(messages[0].starts_with("rank 1 failed: %p = gather: ")) << messages[0];
   EXPECT_TRUE(messages[1].starts_with("rank 1: %p = gather: ")) << messages[1];
@@ -178,7 +179,7 @@ TEST(Hosted, ARankElsewhereThatDoesNotCome) {
       return;
     }
     try {
-      (void)ranks.step(program, InputTables{{number(1), number(2), index(0)}});
+      (void)testing::one_step(ranks, {{number(1), number(2), index(0)}});
     } catch (...) {
       over = true;
       throw;

@@ -23,14 +23,14 @@ TEST(Outputs, LargeOnesAreLetGoAndLateOnesCountInTheirPlace) {
     auto value = static_cast<float>(k);
     wanted.add(filled(2, value)).add(filled(1, value));
     log.begin();
-    std::vector<Loop::Produced> produced;
+    std::vector<Produced> produced;
     produced.reserve(2);
     produced.push_back({k, 0, 1, filled(1, value)});
     if (k > 0) produced.push_back({k - 1, 0, 0, filled(2, value - 1)});  // one iteration later
-    log.add(std::move(produced));
+    log.add(produced);
   }
   EXPECT_NE(log.digest().text(), wanted.text());  // the last is not whole
-  log.add({{2, 0, 0, filled(2, 2)}});
+  log.add(std::vector<Produced>{{2, 0, 0, filled(2, 2)}});
   EXPECT_EQ(log.digest().text(), wanted.text());
 
   OutputReports reports = log.take();

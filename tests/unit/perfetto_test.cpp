@@ -51,5 +51,16 @@ TEST(Perfetto, DrainsAreNoIterations) {
   EXPECT_EQ(text.find("\"name\":\"iteration 5\""), text.npos);
 }
 
+TEST(Perfetto, CountersOfBytes) {
+  Span nothing{SpanKind::kernel, 0, 1, 4, 0, 0, 0, -1, -1};
+  RankTrace rank = one_transfer(nothing, nothing);
+  rank.counters = {{CounterKind::live_bytes, 1e-4, 4096}, {CounterKind::bytes_in_flight, 2e-4, 64}};
+  std::string text = to_perfetto({{rank}});
+  for (const char* wanted :
+       {R"("ph":"C","pid":0,"tid":0,"ts":100.0,"name":"live bytes","args":{"bytes":4096})",
+        R"("ph":"C","pid":0,"tid":0,"ts":200.0,"name":"bytes in flight","args":{"bytes":64})"})
+    EXPECT_NE(text.find(wanted), text.npos) << text;
+}
+
 }  // namespace
 }  // namespace hocket
