@@ -12,8 +12,8 @@
 #include "hocket/iter/lags.h"
 #include "hocket/iter/phases.h"
 #include "hocket/iter/rotate.h"
-#include "hocket/lower/lower.h"
 #include "hocket/iter/seams.h"
+#include "hocket/lower/lower.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/framework/runner.h"
 

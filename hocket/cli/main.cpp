@@ -13,6 +13,7 @@
 #include "hocket/base/text.h"
 #include "hocket/cli/verbs.h"
 #include "hocket/driver/compile.h"
+#include "hocket/passes/framework/pass.h"
 
 namespace hocket::cli {
 
@@ -67,8 +68,9 @@ struct Arguments {
   RunVerb run_options;
   ImportVerb import_options;
   ShowVerb show_options;
-  CLI::App *run_verb = nullptr, *import_verb = nullptr, *opt_verb = nullptr, *check_verb = nullptr,
-           *show_verb = nullptr, *list_verb = nullptr;
+  CompileVerb compile_options;
+  CLI::App *run_verb = nullptr, *compile_verb = nullptr, *import_verb = nullptr,
+           *opt_verb = nullptr, *check_verb = nullptr, *show_verb = nullptr, *list_verb = nullptr;
 
   Arguments() {
     app.name("hocket");
@@ -87,12 +89,14 @@ struct Arguments {
         "  hocket opt examples/step.hkt                      what do the default passes make of "
         "it?\n"
         "  hocket opt examples/step.hkt --passes fold        ... and a pass by itself?\n"
+        "  hocket compile examples/mlp -o mlp.plan           decide every instruction and byte\n"
         "  hocket list passes                                which passes are there?\n"
         "\n"
         "Exit codes: 0 done and right; 1 it ran and the answer is wrong; 2 bad usage or input, "
         "said in one\n"
         "line; 3 the run failed; 4 a bug in hocket.");
     add_run();
+    add_compile();
     add_import();
     add_show();
     add_opt();
@@ -101,7 +105,11 @@ struct Arguments {
   }
 
   int run() {
+    run_options.passes_given = run_verb->count("--passes") > 0;
+    run_options.backend_given =
+        run_verb->count("--backend") > 0 || run_verb->count("--threads") > 0;
     if (*run_verb) return hocket::cli::run(run_options);
+    if (*compile_verb) return hocket::cli::compile(compile_options);
     if (*import_verb) return import_step(import_options);
     if (*show_verb) return hocket::cli::show(show_options);
     if (*opt_verb) return hocket::cli::opt(opt);
@@ -114,7 +122,7 @@ struct Arguments {
     run_verb = app.add_subcommand("run", "runs a step on its ranks and says what came out");
     run_verb
         ->add_option("SRC", run_options.sources,
-                     "the step to run; several .hkt files: one for each rank")
+                     "the step to run, or a .plan; several .hkt files: one for each rank")
         ->required();
     run_verb->add_option("--passes", run_options.passes, "passes to run first")
         ->capture_default_str();
@@ -141,6 +149,11 @@ struct Arguments {
                      "what the state is; can be repeated")
         ->allow_extra_args(false)
         ->check(whole_number<std::int64_t>());
+    run_verb
+        ->add_option("--state", run_options.state,
+                     "take the state from this .safetensors file instead of the source's")
+        ->check(not_empty("a file"));
+    add_memory_limit(*run_verb, run_options.memory_limit);
     run_verb->add_flag("--check", run_options.check,
                        "compare with the values that came with the source");
     run_verb->add_flag("--json", run_options.json, "print one JSON object instead of a table");
@@ -178,6 +191,44 @@ struct Arguments {
         ->capture_default_str();
   }
 
+  static void add_memory_limit(CLI::App& verb, std::int64_t& limit) {
+    verb.add_option_function<std::string>(
+            "--memory-limit",
+            [&limit](const std::string& text) {
+              Bytes bytes;
+              option_text::read(text, bytes);
+              if (bytes.count < 1) fail("--memory-limit {}: wanted at least one byte", text);
+              limit = bytes.count;
+            },
+            "bytes of memory of each rank at most, as in 512MiB; an error names what needs more")
+        ->type_name("BYTES");
+  }
+
+  void add_compile() {
+    compile_verb = app.add_subcommand("compile", "makes a plan: every instruction and every byte");
+    compile_verb->add_option("SRC", compile_options.source, "the step to compile")->required();
+    compile_verb->add_option("-o", compile_options.output, "where to write the plan, F.plan")
+        ->required()
+        ->check(not_empty("a file"))
+        ->type_name("F.plan");
+    compile_verb->add_option("--passes", compile_options.passes, "passes to run first")
+        ->capture_default_str();
+    compile_verb
+        ->add_option("--backend", compile_options.backend,
+                     "library: fast products and convolutions; reference: plain kernels")
+        ->capture_default_str();
+    compile_verb->add_option("--threads", compile_options.threads, "compute threads of each rank")
+        ->check(whole_number<int>())
+        ->capture_default_str();
+    add_memory_limit(*compile_verb, compile_options.memory_limit);
+    compile_verb->add_flag("--remarks", compile_options.remarks,
+                           "say what each pass did or refused, and which state needs two buffers");
+    compile_verb->footer(
+        "hocket run F.plan executes it, hocket show F.plan says what is in it. A plan is for one "
+        "kind of\nprocessor and one version of the library; elsewhere it is refused. docs/plan.md "
+        "explains plans.");
+  }
+
   void add_import() {
     import_verb = app.add_subcommand("import", "turns a source into a program as text");
     import_verb->add_option("SRC", import_options.source, "the source to read")->required();
@@ -198,6 +249,12 @@ struct Arguments {
         ->add_option("--around", show_options.around,
                      "draw what is near this value (%name) as DOT instead")
         ->check(not_empty("the name of a value"));
+    show_verb->add_flag("--memory", show_options.memory,
+                        "of a .plan: what is alive when most memory is in use");
+    show_verb
+        ->add_option("--svg", show_options.svg,
+                     "of a .plan: draw its memory over time into this file")
+        ->check(not_empty("a file"));
     show_verb->add_option("--distance", show_options.distance, "how near, in nodes")
         ->check(whole_number<int>())
         ->capture_default_str();
@@ -256,7 +313,7 @@ int usage_error(const Arguments& arguments, const CLI::ParseError& e, int argc, 
       arguments.app.get_subcommands().empty() ? "" : arguments.app.get_subcommands()[0]->get_name();
   if (verb.empty() && argc > 1) {
     bool option = argv[1][0] == '-';
-    std::vector<std::string_view> known{"run", "import", "show", "opt", "check", "list"};
+    std::vector<std::string_view> known{"run", "compile", "import", "show", "opt", "check", "list"};
     if (option) known = {"--help", "--version"};
     what = fmt::format("unknown {} {}{}", option ? "option" : "command", shown(argv[1]),
                        nearest_hint(argv[1], known));

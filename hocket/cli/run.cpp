@@ -14,7 +14,9 @@
 #include "hocket/base/json_writer.h"
 #include "hocket/base/text.h"
 #include "hocket/cli/verbs.h"
+#include "hocket/driver/plan_file.h"
 #include "hocket/report/perfetto.h"
+#include "hocket/runtime/executor.h"
 
 namespace hocket::cli {
 namespace {
@@ -78,6 +80,20 @@ void write_remarks(JsonWriter& json, const Step& step, const RunReport& report) 
   json.end_array();
 }
 
+void write_memory(JsonWriter& json, const MemoryReport& memory) {
+  json.field("planned_peak_bytes", memory.planned_peak_bytes);
+  json.field("live_bytes_bound", memory.live_bytes_bound);
+  json.field("bucket_bytes_copied", total_bytes(memory.bucket_copies));
+  json.key("bucket_copies").begin_array();
+  for (const BucketCopy& c : memory.bucket_copies)
+    json.begin_object()
+        .field("tensor", c.tensor)
+        .field("reason", c.reason)
+        .field("bytes", c.bytes)
+        .end_object();
+  json.end_array();
+}
+
 std::string source_text(const RunVerb& verb) {
   return fmt::format("{}", fmt::join(verb.sources, " "));
 }
@@ -138,6 +154,7 @@ std::string to_json(const RunVerb& verb, const Step& step, const RunReport& repo
         .field("communication_seconds", report.times->communication)
         .field("exposed_seconds", report.times->exposed);
   json.field("peak_bytes", report.peak_bytes);
+  if (report.memory) write_memory(json, *report.memory);
   write_outputs(json, report);
   write_remarks(json, step, report);
   return json.end_object().take() + "\n";
@@ -214,6 +231,21 @@ std::string to_text(const Comparison& c) {
                      c.tolerance);
 }
 
+/// A plan decides what is run, and how: options that would say otherwise are errors.
+Plan load_plan_to_run(const RunVerb& verb, RunOptions& options) {
+  const std::string& path = verb.sources[0];
+  for (auto [given, name] :
+       {std::pair(verb.passes_given, "--passes"), std::pair(verb.backend_given, "--backend"),
+        std::pair(verb.memory_limit > 0, "--memory-limit")})
+    if (given) fail("{}: {} is decided when a plan is compiled", path, name);
+  if (verb.comm == "in_order") fail("{}: a plan runs with --comm in_process", path);
+  Plan plan = load_plan(path);
+  options.threads = plan.origin.threads;
+  options.backend = plan.backends.size() > 1 ? plan.backends[1] : "reference";
+  require_current(plan, numerics_of(make_backend(options.backend, options.threads).get()), path);
+  return plan;
+}
+
 }  // namespace
 
 int run(const RunVerb& verb) {
@@ -237,8 +269,19 @@ int run(const RunVerb& verb) {
         fmt::print(stderr, "\riteration {} of {}\x1b[K", k + 1, of);
       };
     if (options.trace) require_writable(verb.trace);
-    Step step = load_step(verb.sources);
-    RunReport report = hocket::run(step, options);
+    options.memory_limit = verb.memory_limit;
+    Step step;
+    RunReport report;
+    if (verb.sources.size() == 1 && is_plan_file(verb.sources[0])) {
+      Plan plan = load_plan_to_run(verb, options);
+      step = step_of(plan, verb.sources[0]);
+      if (!verb.state.empty()) load_state(step, verb.state);
+      report = hocket::run(step, options, &plan);
+    } else {
+      step = load_step(verb.sources);
+      if (!verb.state.empty()) load_state(step, verb.state);
+      report = hocket::run(step, options);
+    }
     if (terminal) fmt::print(stderr, "\r\x1b[K");
     bool wrong = report.check && !report.check->ok;
     if (report.trace)

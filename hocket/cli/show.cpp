@@ -1,14 +1,20 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
 #include "hocket/base/error.h"
+#include "hocket/base/file.h"
 #include "hocket/base/text.h"
 #include "hocket/cli/verbs.h"
 #include "hocket/driver/load.h"
+#include "hocket/driver/plan_file.h"
+#include "hocket/lower/bucket_copies.h"
+#include "hocket/lower/live_tensors.h"
 #include "hocket/ops/work.h"
+#include "hocket/report/arena_svg.h"
 
 namespace hocket::cli {
 namespace {
@@ -113,9 +119,98 @@ std::string neighbourhood(const Graph& g, Value centre, int distance) {
   return dot + "}\n";
 }
 
+std::string plan_statistics(const std::string& path, const Plan& plan) {
+  const PlanOrigin& o = plan.origin;
+  std::string text = fmt::format("{}: a plan for {}, made of {}\n  passes {}\n  {}, {}\n", path,
+                                 count_of(plan.program.world->ranks(), "rank"), o.source, o.passes,
+                                 o.numerics, o.cpu);
+  for (std::size_t g = 0; g < plan.graphs.size(); ++g) {
+    const PlanGraph& graph = plan.graphs[g];
+    std::int64_t kept = 0;
+    for (const Home& h : graph.homes) kept += plan.types[h.location.type].bytes();
+    text += fmt::format(
+        "{}: {} of memory, {} of it kept between iterations\n", plan.program.graphs[g].name(),
+        size_text(static_cast<double>(graph.arena_bytes)), size_text(static_cast<double>(kept)));
+    for (const PlanPhase& phase : graph.phases) {
+      std::map<InstructionKind, std::int64_t> count;
+      for (const Instruction& i : phase.instructions) ++count[i.kind];
+      text += fmt::format("  {}: {}, {}, {}\n", window_name(plan.shape, phase.window),
+                          count_of(count[InstructionKind::kernel], "kernel"),
+                          count[InstructionKind::copy] == 1
+                              ? "1 copy"
+                              : fmt::format("{} copies", count[InstructionKind::copy]),
+                          count_of(count[InstructionKind::start], "transfer"));
+    }
+  }
+  std::vector<BucketCopy> copies = bucket_copies(plan);
+  text += fmt::format("bytes copied for collectives in an iteration: {}\n", total_bytes(copies));
+  for (const BucketCopy& c : copies)
+    text += fmt::format("  {}: {}, {}\n", c.tensor, count_of(c.bytes, "byte"), c.reason);
+  return text;
+}
+
+/// The phase of a graph in which most bytes are alive.
+std::size_t fullest_phase(const Plan& plan, std::size_t graph) {
+  std::size_t fullest = 0;
+  std::int64_t most = 0;
+  for (std::size_t p = 0; p < plan.graphs[graph].phases.size(); ++p)
+    if (Peak peak = peak_of(live_tensors(plan, graph, p)); peak.bytes > most) {
+      most = peak.bytes;
+      fullest = p;
+    }
+  return fullest;
+}
+
+std::size_t largest_graph(const Plan& plan) {
+  auto largest = std::ranges::max_element(plan.graphs, {}, &PlanGraph::arena_bytes);
+  return static_cast<std::size_t>(largest - plan.graphs.begin());
+}
+
+/// What is alive at the fullest instant, the largest first.
+std::string peak_table(const Plan& plan) {
+  constexpr std::size_t most_shown = 30;
+  std::size_t g = largest_graph(plan), p = fullest_phase(plan, g);
+  const PlanGraph& graph = plan.graphs[g];
+  const PlanPhase& phase = graph.phases[p];
+  std::vector<LiveTensor> tensors = live_tensors(plan, g, p);
+  Peak peak = peak_of(tensors);
+  std::erase_if(tensors, [&](const LiveTensor& t) {
+    return t.first > peak.instruction || t.last < peak.instruction;
+  });
+  std::ranges::stable_sort(tensors, std::greater<>{}, &LiveTensor::bytes);
+  std::size_t at = std::min<std::size_t>(peak.instruction, phase.instructions.size() - 1);
+  const TraceLabel& label = graph.labels[phase.instructions[at].label];
+  std::string text =
+      fmt::format("{}, {}: {} alive at instruction {}, {} {}; arena {} bytes\n",
+                  plan.program.graphs[g].name(), window_name(plan.shape, phase.window),
+                  count_of(peak.bytes, "byte"), at, label.op, label.name, graph.arena_bytes);
+  for (std::size_t i = 0; i < tensors.size() && i < most_shown; ++i)
+    text += fmt::format("{:>14} bytes at {:>12}  {}{}\n", tensors[i].bytes, tensors[i].offset,
+                        tensors[i].name, tensors[i].kept ? " (kept)" : "");
+  if (tensors.size() > most_shown)
+    text += fmt::format("  and {} more\n", tensors.size() - most_shown);
+  return text;
+}
+
+int show_plan(const ShowVerb& verb) {
+  Plan plan = load_plan(verb.source);
+  if (!verb.svg.empty()) {
+    std::size_t g = largest_graph(plan);
+    write_file(verb.svg, arena_svg(plan, g, fullest_phase(plan, g)));
+  }
+  if (verb.memory)
+    print(peak_table(plan));
+  else if (verb.svg.empty())
+    print(plan_statistics(verb.source, plan));
+  return 0;
+}
+
 }  // namespace
 
 int show(const ShowVerb& verb) {
+  if (is_plan_file(verb.source)) return show_plan(verb);
+  if (verb.memory || !verb.svg.empty())
+    fail("{}: --memory and --svg are about a .plan", verb.source);
   Program program = load(verb.source);
   if (verb.around.empty()) {
     print(statistics(verb.source, program));

@@ -36,9 +36,23 @@ struct RunVerb {
   std::optional<std::int64_t> ranks, iterations;
   std::optional<std::uint64_t> random_inputs;
   std::vector<std::int64_t> drain_after;
+  std::int64_t memory_limit = 0;
+  std::string state;
   bool check = false, json = false, quiet = false;
+  bool passes_given = false, backend_given = false;
 };
 int run(const RunVerb& options);
+
+struct CompileVerb {
+  std::string source;
+  std::string passes = "default";
+  std::string backend = "library";
+  int threads = 1;
+  std::int64_t memory_limit = 0;
+  std::string output;
+  bool remarks = false;
+};
+int compile(const CompileVerb& options);
 
 struct ImportVerb {
   std::string source;
@@ -51,6 +65,8 @@ struct ShowVerb {
   std::string source;
   std::string around;
   int distance = 2;
+  bool memory = false;
+  std::string svg;
 };
 int show(const ShowVerb& options);
 

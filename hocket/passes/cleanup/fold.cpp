@@ -63,12 +63,8 @@ class Constants {
 std::optional<Tensor> uniform_value(const Graph& g, Value v) {
   const Node& node = g[g.node(v)];
   Type scalar{g.type(v).dtype, false, {}};
-  if (node.op == &ops::full) {
-    std::vector<Tensor> result(1);
-    KernelCall call{*node.op, node.attributes, {}, {&scalar, 1}, result, g.world()};
-    node.op->kernel(call);
-    return result[0];
-  }
+  if (node.op == &ops::full)
+    return run_reference(*node.op, node.attributes, {}, {&scalar, 1}, g.world()).front();
   auto value = g.type(v).elements() == 1 ? ops::constant_value(g, v) : std::nullopt;
   if (!value) return std::nullopt;
   return Tensor(scalar, *value);
@@ -132,12 +128,9 @@ std::optional<Value> folded(Graph& g, NodeId n, const Constants& constants) {
   if (scalars.size() == node.inputs.size() && (!moves || one_value)) {
     Tensor result = scalars[0];
     if (!moves) {
-      std::vector<Tensor> results(1);
       Type scalar{type.dtype, false, {}};
-      KernelCall call{*node.op, node.attributes, scalars, {&scalar, 1}, results, g.world()};
-      run_elementwise(call);
-      if (has_nan(results[0])) return std::nullopt;
-      result = results[0];
+      result = run_reference(*node.op, node.attributes, scalars, {&scalar, 1}, g.world()).front();
+      if (has_nan(result)) return std::nullopt;
     }
     return add_uniform(at, result, type);
   }
