@@ -67,11 +67,18 @@ class PhaseWalk {
 
   std::span<const Location> results(const Started& s) const {
     const PlanPhase& phase = plan_.graphs[graph_].phases[s.phase];
-    return phase.results(phase.instructions[s.instruction]);
+    const Instruction& i = phase.instructions[s.instruction];
+    return written_by(i, phase.results(i));
   }
   std::span<const Location> operands(const Started& s) const {
     const PlanPhase& phase = plan_.graphs[graph_].phases[s.phase];
     return phase.operands(phase.instructions[s.instruction]);
+  }
+
+  /// What a start writes: the result of a send is its operand.
+  static std::span<const Location> written_by(const Instruction& i, std::span<const Location> all) {
+    bool sends = i.kind == InstructionKind::start && i.op->collective->kind == CollectiveKind::send;
+    return sends ? std::span<const Location>() : all;
   }
 
   /// A transfer writes its results and reads its operands at any time.
@@ -92,7 +99,7 @@ class PhaseWalk {
       if (Finding f = require_free(n, r)) return f;
       bytes_.forget(r);
     }
-    for (const Location& l : phase_.results(i)) {
+    for (const Location& l : written_by(i, phase_.results(i))) {
       Range r = range_of(plan_, l);
       if (Finding f = require_free(n, r)) return f;
       if (i.kind == InstructionKind::start)
@@ -231,8 +238,9 @@ class RunWalk {
 
   Finding walk() {
     Boundary now = begin();
-    std::vector<Boundary> seen;  // behind the steady phase of each turn
     LoopShape shape = plan_.shape;
+    std::vector<Boundary> seen;  // when all iterations before the steady phase have run, and later
+    if (shape.depth == 0) seen.push_back(now);
     // What is written only grows from turn to turn, and few things can.
     constexpr int most_turns = 8;
     for (int t = 0; t < shape.depth + most_turns * shape.turns; ++t) {

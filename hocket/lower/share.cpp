@@ -19,7 +19,11 @@ class Sharing {
   void run() {
     for (const SketchNext& n : s_.nexts)  // what comes next is read at the end
       if (!is_there(n)) storages_.use(n.value.storage, s_.size());
-    for (SketchTransfer& t : s_.transfers) settle(t);
+    // In the order of starts: what an earlier transfer still reads, a later one must not overwrite.
+    std::vector<SketchTransfer*> transfers;
+    for (SketchTransfer& t : s_.transfers) transfers.push_back(&t);
+    std::ranges::stable_sort(transfers, {}, &SketchTransfer::start);
+    for (SketchTransfer* t : transfers) settle(*t);
     std::vector<const SketchNext*> late = place_nexts();
     copy_nexts(late);
     for (std::uint32_t i = 0; i < s_.size(); ++i) overwrite_operands(i);
