@@ -29,26 +29,43 @@ struct Slice {
 };
 using Part = std::vector<Slice>;
 
-/// Cuts the members whose results are read into slices, in order, and groups the slices into parts
-/// of at most `bytes` bytes (but at least one element).
+/// Slices of a member begin at multiples of this many bytes, if parts are as large: there a plan
+/// can leave them where they are.
+constexpr std::int64_t slice_alignment = 64;
+
+/// How many elements the slices have of a member that does not fit in one part. They are about
+/// equal, so that no slice is much smaller than a part has to be.
+std::int64_t slice_length(const Type& type, std::int64_t bytes) {
+  std::int64_t size = hocket::bytes(type.dtype), count = type.elements();
+  std::int64_t most = std::max<std::int64_t>(1, bytes / size), unit = slice_alignment / size;
+  std::int64_t pieces = (count + most - 1) / most;
+  if (most >= unit) most -= most % unit;
+  std::int64_t even = (count + pieces - 1) / pieces;
+  return std::min(most, (even + unit - 1) / unit * unit);
+}
+
+/// Groups the members whose results are read into parts of at most `bytes` bytes, in order. One
+/// that does not fit in a part is cut, and each of its slices is a part by itself.
 std::vector<Part> cut(const Graph& g, NodeId n, std::int64_t bytes) {
-  std::vector<Part> parts(1);
-  std::int64_t room = bytes;
+  std::vector<Part> parts;
+  std::int64_t room = -1;  // in the last part; negative: that is closed
   for (std::uint32_t i = 0; i < g[n].inputs.size() && parts.size() <= most_parts; ++i) {
     if (g.uses(g.result(n, i)).empty()) continue;
     const Type& type = g.type(g[n].inputs[i]);
-    std::int64_t size = hocket::bytes(type.dtype), count = type.elements(), from = 0;
-    do {
-      if (room < size && count > 0 && !parts.back().empty()) {
-        parts.emplace_back();
-        room = bytes;
-      }
-      std::int64_t fits = std::max<std::int64_t>(1, room / size);
-      std::int64_t to = std::min(count, from + fits);
-      parts.back().push_back({i, from, to});
-      room -= (to - from) * size;
-      from = to;
-    } while (from < count && parts.size() <= most_parts);
+    std::int64_t count = type.elements();
+    if (type.bytes() > bytes) {
+      std::int64_t length = slice_length(type, bytes);
+      for (std::int64_t from = 0; from < count && parts.size() <= most_parts; from += length)
+        parts.push_back({{i, from, std::min(count, from + length)}});
+      room = -1;
+      continue;
+    }
+    if (room < type.bytes()) {
+      parts.emplace_back();
+      room = bytes;
+    }
+    parts.back().push_back({i, 0, count});
+    room -= type.bytes();
   }
   return parts;
 }
@@ -184,7 +201,7 @@ void split_collectives(Graph& g, const SplitCollectives& options) {
       parts = cut(g, n, part);
       if (parts.size() > most_parts)
         why = fmt::format("it would be more than {} parts", most_parts);
-      if (parts.size() == 1) why = "what is waited for fits in one part";
+      if (parts.size() <= 1) why = "what is waited for fits in one part";
     }
     if (!why.empty()) {
       g.remark({.where = std::move(where), .what = "left whole", .why = std::move(why)});
