@@ -2,6 +2,7 @@
 // Private to sketch*.cpp: emits the instructions of one phase, in the order of its steps.
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@
 #include "hocket/lower/sketch.h"
 
 namespace hocket {
+
+/// Why a part of a value is copied.
+inline constexpr std::string_view unaligned = "the part does not lie at a multiple of 64 bytes";
 
 /// Goes through the steps once. Values get storages as they appear; the few facts about later
 /// readers that it needs (who wants rows, what leaves the phase) are found before.
@@ -28,6 +32,7 @@ class Emitter {
     sketch_.transfers.resize(context.carries.transfers());
     row_major_ = must_be_row_major(phase, steps);
     leaves_.resize(steps.types.size());
+    arrived_.resize(steps.types.size());
   }
 
   Sketch run() {
@@ -108,6 +113,9 @@ class Emitter {
   // ---- steps
   void emit(const Step& s);
   bool emit_view(const Step& s);
+  bool emit_concat(const Step& s);
+  std::optional<Ref> side_by_side(std::span<const ValueNumber> parts, const Type& t);
+  std::string_view why_copied(const Ref& part, std::int64_t offset, bool is_last) const;
   void emit_kernel(const Step& s);
   void emit_start(const Step& s);
   void emit_wait(const Step& s);
@@ -128,6 +136,7 @@ class Emitter {
   std::vector<Ref> refs_;                // by value
   std::vector<std::uint32_t> transfer_;  // by value in flight
   std::vector<char> row_major_;          // by value: a reader wants it so
+  std::vector<char> arrived_;            // by value: a wait returns it
   std::vector<std::uint32_t> label_of_;  // by node
   std::vector<PhaseInput> inputs_;       // by input of the phase
   std::map<NodeId, const Carries::InFlightInput*> carried_starts_;

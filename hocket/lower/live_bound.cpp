@@ -72,10 +72,21 @@ class Counting {
     return &s_.steps[t].kernel->results[v - s_.steps[t].results];
   }
 
+  /// A concat of results of transfers that are ranges of its bytes: they may arrive there.
+  bool joins_arrived(const Step& s) const {
+    if (s.op != &ops::concat) return false;
+    auto dim = static_cast<std::uint32_t>(attribute<std::int64_t>(*s.op, *s.attributes, "dim"));
+    for (std::uint32_t d = 0; d < dim; ++d)
+      if (type(s.results).shape[d] != 1) return false;
+    return std::ranges::all_of(s_.operands(s), [&](ValueNumber v) {
+      return maker_[v] != nowhere && s_.steps[maker_[v]].op->is_wait;
+    });
+  }
+
   /// Waits, and views that cost no copy: their readers take any layout, or the rows of the operand
   /// are rows of the view, or the operand's kernel can write it so that they are.
   bool is_free(const Step& s) const {
-    if (s.op->is_wait) return true;
+    if (s.op->is_wait || joins_arrived(s)) return true;
     if (s.op->view == nullptr) return false;
     ValueNumber operand = s_.operands(s)[0];
     const Port* port = port_of(operand);
@@ -119,6 +130,8 @@ class Counting {
       if (s.op->view != nullptr && is_free(s)) units_.join(s.results, operands[0]);
       if (s.op->is_wait)
         for (std::uint32_t i = 0; i < operands.size(); ++i) units_.join(s.results + i, operands[i]);
+      if (joins_arrived(s))
+        for (ValueNumber v : operands) units_.join(s.results, v);
       if (is_bucket(s) ||
           (s.op->collective != nullptr && s.op->collective->kind == CollectiveKind::send))
         for (std::uint32_t i = 0; i < s.result_count; ++i) {

@@ -19,6 +19,7 @@ class Sharing {
   void run() {
     for (const SketchNext& n : s_.nexts)  // what comes next is read at the end
       if (!is_there(n)) storages_.use(n.value.storage, s_.size());
+    share_parts(c_, s_);
     // In the order of starts: what an earlier transfer still reads, a later one must not overwrite.
     std::vector<SketchTransfer*> transfers;
     for (SketchTransfer& t : s_.transfers) transfers.push_back(&t);
@@ -63,14 +64,27 @@ class Sharing {
     auto operands = s_.operands(start), results = s_.results(start);
     Storages::Part from = whole(operands[0]), to = whole(results[0]);
     bool free = to.offset == 0 && !in_region(to.whole) && !in_region(from.whole) &&
-                storages_.last(from.whole) == at && from.offset % plan_alignment == 0 &&
+                storages_.last(from.whole) == at && storages_.first(to.whole) == at &&
+                from.offset % plan_alignment == 0 &&
                 from.offset + storages_.bytes(to.whole) <= storages_.bytes(from.whole);
     for (std::size_t i = 0; free && i < operands.size(); ++i) {
       Storages::Part o = whole(operands[i]), r = whole(results[i]);
       free = o.whole == from.whole && r.whole == to.whole && o.offset - from.offset == r.offset;
     }
-    if (!free || from.whole == to.whole) return false;
+    if (from.whole == to.whole) return false;
+    if (!free) return join_part(operands, results, at);
     storages_.place(to.whole, from.whole, from.offset);
+    return true;
+  }
+
+  /// Where the result has its place in a concat, the operand may be made there.
+  bool join_part(std::span<const Ref> operands, std::span<const Ref> results, std::uint32_t at) {
+    Storages::Part from = whole(operands[0]), to = whole(results[0]);
+    if (operands.size() != 1 || !std::ranges::binary_search(s_.concats, to.whole) ||
+        from.offset != 0 || in_region(from.whole) || storages_.last(from.whole) != at ||
+        storages_.bytes(from.whole) != bytes(results[0]))
+      return false;
+    storages_.place(from.whole, to.whole, to.offset);
     return true;
   }
 

@@ -100,6 +100,7 @@ void Emitter::emit(const Step& s) {
     return;
   }
   if (s.op->view != nullptr && emit_view(s)) return;
+  if (s.op == &ops::concat && emit_concat(s)) return;
   if (s.kernel != nullptr) return emit_kernel(s);
   for (std::uint32_t i = 0; i < s.result_count; ++i) {  // nothing to compute
     ref(s.results + i) = fresh(type(s.results + i));
@@ -117,10 +118,10 @@ bool Emitter::emit_view(const Step& s) {
   std::optional<ViewOf> view = s.op->view(call, layout(from));
   if (!view) return false;
   std::int64_t offset = from.offset + view->first * hocket::bytes(type(operand).dtype);
-  if (row_major_[s.results] != 0 && (!view->layout.is_row_major() || offset % plan_alignment != 0))
-    return false;
-  ref(s.results) = {from.storage, offset, c_.tables.type(type(s.results)),
-                    c_.tables.layout(view->layout)};
+  if (row_major_[s.results] != 0 && !view->layout.is_row_major()) return false;
+  Ref shown{from.storage, offset, c_.tables.type(type(s.results)), c_.tables.layout(view->layout)};
+  bool moves = row_major_[s.results] != 0 && offset % plan_alignment != 0;
+  ref(s.results) = moves ? copied(shown, shown.layout, unaligned, label(s.node)) : shown;
   return true;
 }
 

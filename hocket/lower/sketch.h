@@ -41,6 +41,7 @@ struct Sketch {
   Storages storages;
   std::vector<SketchTransfer> transfers;
   std::vector<SketchNext> nexts;
+  std::vector<StorageNumber> concats;  ///< in which parts lie side by side, see share_parts
   /// By region: what it holds when the phase begins, and what it holds when it ends; none if
   /// unused.
   std::vector<StorageNumber> old_content, new_content;
@@ -81,6 +82,11 @@ struct ClassContext {
 
 /// Emits the instructions of a phase that was derived from the body with this window.
 Sketch sketch_phase(ClassContext& context, const Graph& phase, Window window, const Steps& steps);
+
+/// Lets transfers of slices run in place: where all parts of a concat come from slices that lie
+/// side by side in one storage and are not read afterwards, the concat takes their bytes. O(n log
+/// n) in the instructions.
+void share_parts(const ClassContext& context, Sketch& sketch);
 
 /// Decides which storages share bytes: results that take an operand's, next values that take their
 /// state's. Adds copies where a next value cannot. O(instructions), nearly.

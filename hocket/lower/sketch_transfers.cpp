@@ -14,6 +14,9 @@ constexpr std::string_view twice = "the operand is a member of another bucket";
 constexpr std::string_view kept = "the operand is state, which has its own bytes";
 constexpr std::string_view part = "the operand is a part of a larger value";
 constexpr std::string_view read_late = "it is read after the next transfer begins";
+constexpr std::string_view joined = "the operand consists of the results of other transfers";
+constexpr std::string_view carried_part = "the part has bytes that are kept between phases";
+constexpr std::string_view bucket_part = "the part has its place in another bucket or concat";
 
 }  // namespace
 
@@ -164,6 +167,8 @@ Ref Emitter::carried_operand(const Ref& r, RegionPart own, std::uint32_t from) {
     why = kept;
   else if (at.whole != r.storage)
     why = twice;
+  else if (storages.has_parts(r.storage))  // whose readers own_last does not know
+    why = joined;
   else if (r.offset != 0 || storages.bytes(r.storage) != aligned(bytes(r)))
     why = part;
   else if (storages.first(old) != nowhere && storages.last(old) >= storages.first(r.storage))
@@ -181,7 +186,66 @@ void Emitter::emit_wait(const Step& s) {
   for (std::uint32_t i = 0; i < numbers.size(); ++i) {
     if (transfer_[numbers[i]] != nowhere) wait_for(transfer_[numbers[i]], label(s.node));
     ref(s.results + i) = ref(numbers[i]);
+    arrived_[s.results + i] = 1;
   }
+}
+
+/// Why a part cannot lie at this offset of a concat.
+std::string_view Emitter::why_copied(const Ref& part, std::int64_t offset, bool is_last) const {
+  const Storages& storages = sketch_.storages;
+  if (storages.region(storages.find(part.storage).whole) != nowhere) return carried_part;
+  if (!storages.is_whole(part.storage) || part.offset != 0 ||
+      storages.bytes(part.storage) != aligned(bytes(part)))
+    return bucket_part;
+  if (offset % plan_alignment != 0 || (!is_last && bytes(part) % plan_alignment != 0))
+    return unaligned;
+  return {};
+}
+
+/// The concat of parts which another concat has put side by side.
+std::optional<Ref> Emitter::side_by_side(std::span<const ValueNumber> parts, const Type& t) {
+  Storages::Part first = sketch_.storages.find(ref(parts[0]).storage);
+  first.offset += ref(parts[0]).offset;
+  if (sketch_.storages.region(first.whole) != nowhere || first.offset % plan_alignment != 0)
+    return std::nullopt;
+  std::int64_t offset = first.offset;
+  for (ValueNumber v : parts) {
+    Storages::Part at = sketch_.storages.find(ref(v).storage);
+    if (at.whole != first.whole || at.offset + ref(v).offset != offset) return std::nullopt;
+    offset += bytes(ref(v));
+  }
+  return Ref{first.whole, first.offset, c_.tables.type(t), c_.tables.row_major(t)};
+}
+
+/// Results of transfers that are ranges of the concat's bytes arrive there. So nothing is left to
+/// do, but for those that have another place.
+bool Emitter::emit_concat(const Step& s) {
+  auto numbers = steps_.operands(s);
+  const Type& t = type(s.results);
+  auto dim = static_cast<std::uint32_t>(attribute<std::int64_t>(*s.op, *s.attributes, "dim"));
+  bool ranges = std::ranges::all_of(
+      numbers, [&](ValueNumber v) { return arrived_[v] != 0 && layout(ref(v)).is_row_major(); });
+  for (std::uint32_t d = 0; d < dim; ++d) ranges = ranges && t.shape[d] == 1;
+  if (!ranges || s.kernel == nullptr) return false;
+  if (std::optional<Ref> there = side_by_side(numbers, t)) {
+    ref(s.results) = *there;
+    return true;
+  }
+  Ref whole = ref(s.results) = fresh(t);
+  std::int64_t offset = 0;
+  for (ValueNumber v : numbers) {
+    const Ref& part = ref(v);
+    std::int64_t end = offset + bytes(part);
+    if (end == offset) continue;
+    std::string_view why = why_copied(part, offset, end == t.bytes());
+    if (why.empty())
+      sketch_.storages.place(part.storage, whole.storage, offset);
+    else
+      copy(part, {whole.storage, offset, part.type, part.layout}, why, label(s.node));
+    offset = end;
+  }
+  sketch_.concats.push_back(whole.storage);
+  return true;
 }
 
 void Emitter::wait_for(std::uint32_t number, std::uint32_t from) {

@@ -43,6 +43,7 @@ void Storages::place(StorageNumber part, StorageNumber whole, std::int64_t offse
   Storage &inner = all_[part], &outer = all_[at.whole];
   if (at.offset + offset + inner.bytes > outer.bytes) internal_fail("a storage does not fit");
   inner.parent = at.whole;
+  outer.has_parts = true;
   inner.offset = at.offset + offset;
   outer.first = std::min(outer.first, inner.first);
   outer.last = std::max(outer.last, inner.last);

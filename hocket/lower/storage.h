@@ -34,6 +34,8 @@ class Storages {
 
   Part find(StorageNumber s) const;
   bool is_whole(StorageNumber s) const { return all_[s].parent == nowhere; }
+  /// Others have been placed in it.
+  bool has_parts(StorageNumber s) const { return all_[s].has_parts; }
   std::int64_t bytes(StorageNumber s) const { return all_[s].bytes; }
   /// Of a whole storage: the first and the last instruction that uses it; first > last without
   /// uses.
@@ -52,6 +54,7 @@ class Storages {
     std::int64_t bytes;
     std::uint32_t region;
     std::uint32_t parent = nowhere;
+    bool has_parts = false;
     std::int64_t offset = 0;
     std::uint32_t first = nowhere, last = 0, own_last = 0;
   };
