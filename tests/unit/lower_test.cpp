@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "hocket/base/error.h"
+#include "hocket/check/check.h"
 #include "hocket/codegen/library/library.h"
 #include "hocket/ir/parse.h"
 #include "hocket/lower/bucket_copies.h"
@@ -143,6 +144,165 @@ graph step(%w: state f32[64] "w" parameter, %x: f32[64]) {{
     EXPECT_NE(copies[0].reason.find(c.reason), std::string::npos) << copies[0].reason;
     EXPECT_FALSE(copies[0].tensor.empty());
   }
+}
+
+/// Two slices of %a are reduced apart and concatenated again; with more before, between and after.
+std::string split_reduction(std::string_view before, std::string_view after) {
+  return fmt::format(R"(mesh(dp=2)
+graph step(%w: state f32[8,4] "w" parameter, %x: f32[8,4]) {{
+{}  %f: f32[32] = reshape(%a) {{shape=[32]}}
+  %p: f32[16] = slice(%f) {{starts=[0], stops=[16]}}
+  %h: pending f32[16] = all_reduce(%p) {{group="dp"}}
+  %q: f32[16] = slice(%f) {{starts=[16], stops=[32]}}
+  %k: pending f32[16] = all_reduce(%q) {{group="dp"}}
+  %s: f32[16] = wait(%h)
+  %t: f32[16] = wait(%k)
+  %c: f32[32] = concat(%s, %t) {{dim=0}}
+  %r: f32[8,4] = reshape(%c) {{shape=[8,4]}}
+{}}})",
+                     before, after);
+}
+
+int concats(const Plan& plan) {
+  int count = 0;
+  for (const Instruction& i : plan.graphs[0].phases[0].instructions)
+    count += i.op == &ops::concat ? 1 : 0;
+  return count;
+}
+
+TEST(Lower, SlicesAreReducedWhereTheWholeLies) {
+  Plan plan = lowered(split_reduction("  %a: f32[8,4] = neg(%x)\n", "  return %r\n"));
+  const PlanPhase& phase = plan.graphs[0].phases[0];
+  std::int64_t whole = phase.results(instruction(plan, "%a", InstructionKind::kernel))[0].offset;
+  for (auto [node, offset] : {std::pair{"%h", whole}, std::pair{"%k", whole + 64}}) {
+    const Instruction& start = instruction(plan, node, InstructionKind::start);
+    EXPECT_EQ(phase.operands(start)[0].offset, offset);
+    EXPECT_EQ(phase.results(start)[0].offset, offset);
+  }
+  const Instruction& out = instruction(plan, "%r", InstructionKind::output);
+  EXPECT_EQ(phase.operands(out)[0].offset, whole);
+  EXPECT_EQ(copies(plan) + concats(plan), 0);
+  EXPECT_TRUE(bucket_copies(plan).empty());
+  Plan at_once = lowered(R"(mesh(dp=2)
+graph step(%w: state f32[8,4] "w" parameter, %x: f32[8,4]) {
+  %a: f32[8,4] = neg(%x)
+  %h: pending f32[8,4] = all_reduce(%a) {group="dp"}
+  %r: f32[8,4] = wait(%h)
+  return %r
+})");
+  EXPECT_EQ(plan.graphs[0].arena_bytes, at_once.graphs[0].arena_bytes);
+}
+
+TEST(Lower, ResultsOfSlicesThatAreReadLaterArriveInTheConcat) {
+  struct Case {
+    std::string_view what, before, after;
+  };
+  for (const Case& c :
+       {Case{"the whole is read", "  %a: f32[8,4] = neg(%x)\n",
+             "  %l: f32[8,4] = add(%a, %r)\n  return %l\n"},
+        Case{"a slice is read", "  %a: f32[8,4] = neg(%x)\n",
+             "  %l: f32[16] = add(%q, %s)\n  return %r, %l\n"},
+        Case{"the whole is state", "  %a: f32[8,4] = after(%w, %x)\n", "  return %r\n"},
+        Case{"the whole is a next value", "  %a: f32[8,4] = neg(%x)\n",
+             "  next %w = %a\n  return %r\n"},
+        Case{"the whole is in flight",
+             "  %a: f32[8,4] = neg(%x)\n  %i: pending f32[8,4] = all_reduce(%a) {group=\"dp\"}\n",
+             "  %j: f32[8,4] = wait(%i)\n  return %r, %j\n"}}) {
+    Plan plan = lowered(split_reduction(c.before, c.after));
+    const PlanPhase& phase = plan.graphs[0].phases[0];
+    const Instruction& h = instruction(plan, "%h", InstructionKind::start);
+    const Instruction& k = instruction(plan, "%k", InstructionKind::start);
+    EXPECT_NE(phase.results(h)[0].offset, phase.operands(h)[0].offset) << c.what;
+    EXPECT_NE(phase.results(k)[0].offset, phase.operands(k)[0].offset) << c.what;
+    EXPECT_EQ(phase.results(k)[0].offset, phase.results(h)[0].offset + 64) << c.what;
+    EXPECT_EQ(copies(plan) + concats(plan), 0) << c.what;
+    EXPECT_FALSE(find_unsafe(plan)) << c.what;
+  }
+}
+
+TEST(Lower, AReaderBeforeTheTransferOfItsBytesKeepsNobodyOff) {
+  // %p is read when its bytes are in flight, %q before its own are.
+  for (auto [read, in_place] : {std::pair{"%p", false}, std::pair{"%q", true}}) {
+    Plan plan = lowered(fmt::format(R"(mesh(dp=2)
+graph step(%x: f32[32]) {{
+  %a: f32[32] = neg(%x)
+  %p: f32[16] = slice(%a) {{starts=[0], stops=[16]}}
+  %q: f32[16] = slice(%a) {{starts=[16], stops=[32]}}
+  %h: pending f32[16] = all_reduce(%p) {{group="dp"}}
+  %l: f32[16] = exp({})
+  %k: pending f32[16] = all_reduce(%q) {{group="dp"}}
+  %s: f32[16] = wait(%h)
+  %t: f32[16] = wait(%k)
+  %y: f32[32] = concat(%s, %t) {{dim=0}}
+  return %y, %l
+}})",
+                                    read));
+    const PlanPhase& phase = plan.graphs[0].phases[0];
+    const Instruction& h = instruction(plan, "%h", InstructionKind::start);
+    EXPECT_EQ(phase.results(h)[0].offset == phase.operands(h)[0].offset, in_place) << read;
+    EXPECT_EQ(copies(plan) + concats(plan), 0) << read;
+  }
+}
+
+TEST(Lower, PartsThatHaveAnotherPlaceAreCopied) {
+  struct Case {
+    std::string_view body, reason;
+    std::int64_t bytes;
+  };
+  for (const Case& c :
+       {// Only the last part may end between two multiples of 64 bytes.
+        Case{"  %p: f32[12] = slice(%a) {starts=[0], stops=[12]}\n"
+             "  %q: f32[20] = slice(%a) {starts=[12], stops=[32]}\n"
+             "  %h: pending f32[12] = all_reduce(%p) {group=\"dp\"}\n"
+             "  %k: pending f32[20] = all_reduce(%q) {group=\"dp\"}\n"
+             "  %s: f32[12] = wait(%h)\n  %t: f32[20] = wait(%k)\n"
+             "  %c: f32[32] = concat(%s, %t) {dim=0}\n  return %c\n",
+             "multiple of 64", 80 + 48 + 80},
+        Case{"  %h: pending f32[16] = all_reduce(%b) {group=\"dp\"}\n  %s: f32[16] = wait(%h)\n"
+             "  %c: f32[32] = concat(%s, %s) {dim=0}\n  return %c\n",
+             "another bucket or concat", 64},
+        Case{"  %h: pending f32[32], %k: pending f32[16] = all_reduce(%a, %b) {group=\"dp\"}\n"
+             "  %s: f32[32], %t: f32[16] = wait(%h, %k)\n"
+             "  %c: f32[48] = concat(%t, %s) {dim=0}\n  return %c\n",
+             "another bucket or concat", 192}}) {
+    Plan plan =
+        lowered(fmt::format("mesh(dp=2)\ngraph step(%x: f32[32], %y: f32[16]) {{\n"
+                            "  %a: f32[32] = neg(%x)\n  %b: f32[16] = neg(%y)\n{}}}",
+                            c.body));
+    std::vector<BucketCopy> found = bucket_copies(plan);
+    EXPECT_EQ(total_bytes(found), c.bytes) << c.body;
+    for (const BucketCopy& copy : found)
+      EXPECT_NE(copy.reason.find(c.reason), std::string::npos) << copy.reason;
+    EXPECT_EQ(concats(plan), 0) << c.body;
+    EXPECT_FALSE(find_unsafe(plan)) << c.body;
+  }
+}
+
+TEST(Lower, MembersOfABucketThatAreConcatenatedInTheirOrderAreThereAlready) {
+  Plan plan = lowered(R"(mesh(dp=2)
+graph step(%x: f32[32], %y: f32[16]) {
+  %a: f32[32] = neg(%x)
+  %b: f32[16] = neg(%y)
+  %h: pending f32[32], %k: pending f32[16] = all_reduce(%a, %b) {group="dp"}
+  %s: f32[32], %t: f32[16] = wait(%h, %k)
+  %c: f32[48] = concat(%s, %t) {dim=0}
+  %d: f32[48] = concat(%s, %t) {dim=0}
+  return %c, %d
+})");
+  EXPECT_EQ(copies(plan) + concats(plan), 0);
+}
+
+TEST(Lower, AConcatWithPartsInEveryRowIsComputed) {
+  Plan plan = lowered(R"(mesh(dp=2)
+graph step(%x: f32[2,16]) {
+  %h: pending f32[2,16] = all_reduce(%x) {group="dp"}
+  %s: f32[2,16] = wait(%h)
+  %k: pending f32[2,16] = all_reduce(%x) {group="dp"}
+  %t: f32[2,16] = wait(%k)
+  %c: f32[2,32] = concat(%s, %t) {dim=1}
+  return %c
+})");
+  EXPECT_EQ(concats(plan), 1);
 }
 
 TEST(Lower, ViewsNeedNoInstruction) {
