@@ -244,6 +244,53 @@ graph step(%x: f32[32]) {{
   }
 }
 
+TEST(Lower, PartsOfTwoValuesKeepOffWhatIsStillRead) {
+  // %a is read while %b, or what comes of it, must not lie in its second half yet.
+  for (std::string_view middle : {"  %k: pending f32[16] = all_reduce(%b) {group=\"dp\"}\n"
+                                  "  %l: f32[32] = exp(%a)\n"
+                                  "  %h: pending f32[16] = all_reduce(%p) {group=\"dp\"}\n",
+                                  "  %l: f32[32] = exp(%a)\n"
+                                  "  %h: pending f32[16] = all_reduce(%p) {group=\"dp\"}\n"
+                                  "  %k: pending f32[16] = all_reduce(%b) {group=\"dp\"}\n"}) {
+    Plan plan = lowered(fmt::format(R"(mesh(dp=2)
+graph step(%x: f32[32], %y: f32[16]) {{
+  %a: f32[32] = neg(%x)
+  %p: f32[16] = slice(%a) {{starts=[0], stops=[16]}}
+  %b: f32[16] = neg(%y)
+{}  %s: f32[16] = wait(%h)
+  %t: f32[16] = wait(%k)
+  %c: f32[32] = concat(%s, %t) {{dim=0}}
+  return %c, %l
+}})",
+                                    middle));
+    EXPECT_FALSE(find_unsafe(plan)) << middle;
+    EXPECT_EQ(copies(plan) + concats(plan), 0) << middle;
+  }
+}
+
+TEST(Lower, ACarriedTransferDoesNotOverwriteAPartThatIsReadLater) {
+  Plan plan = lowered(R"(mesh(dp=2)
+graph step(%x: f32[32], %i: state pending f32[32] forwarded) {
+  %j: f32[32] = wait(%i) delay=1
+  %a: f32[32] = neg(%x)
+  %p: f32[16] = slice(%a) {starts=[0], stops=[16]}
+  %h: pending f32[16] = all_reduce(%p) {group="dp"}
+  %q: f32[16] = slice(%a) {starts=[16], stops=[32]}
+  %k: pending f32[16] = all_reduce(%q) {group="dp"}
+  %s: f32[16] = wait(%h)
+  %t: f32[16] = wait(%k)
+  %c: f32[32] = concat(%s, %t) {dim=0}
+  %m: pending f32[32] = all_reduce(%c) {group="dp"}
+  %l: f32[16] = exp(%s)
+  next %i = %m
+  return %j, %l
+})");
+  EXPECT_FALSE(find_unsafe(plan));
+  std::vector<BucketCopy> found = bucket_copies(plan);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(found[0].reason.find("results of other transfers"), std::string::npos);
+}
+
 TEST(Lower, PartsThatHaveAnotherPlaceAreCopied) {
   struct Case {
     std::string_view body, reason;
