@@ -16,7 +16,7 @@ namespace {
 /// Values of so few elements are looked at one by one.
 constexpr std::int64_t few = 64;
 
-enum Source : std::uint64_t { fed, start, table };
+enum Source : std::uint64_t { fed, start, table, anything };
 
 std::vector<Type> copies(std::span<const Type* const> types) {
   std::vector<Type> all;
@@ -122,10 +122,16 @@ Elements Evaluator::constant(const std::string& name, const Type& type) {
   return values.whole(values.terms.intern(TermKind::source, words, facts), type.elements());
 }
 
-Elements Evaluator::zeros(DType dtype, std::int64_t count) {
+Elements Evaluator::unknown(std::size_t graph, std::size_t index, std::uint32_t group,
+                            std::int64_t count) {
+  std::uint64_t words[] = {anything, graph, index};
+  TermFacts facts{values.one_per_set(group), count == 1};
+  return values.whole(values.terms.intern(TermKind::source, words, facts), count);
+}
+
+Elements Evaluator::zero(DType dtype) {
   std::byte bits[16] = {};
-  return values.constant(dtype, std::span(bits).first(static_cast<std::size_t>(bytes(dtype))),
-                         count);
+  return values.constant(dtype, std::span(bits).first(static_cast<std::size_t>(bytes(dtype))), 1);
 }
 
 Elements Evaluator::elements_of(const Tensor& t) {
@@ -148,16 +154,24 @@ Tensor Evaluator::tensor_of(const Elements& x, const Type& type) {
   return t;
 }
 
-Elements Evaluator::piece_of(std::uint32_t group, const Elements& whole, DType dtype,
+Elements Evaluator::piece_of(std::uint32_t group, const Elements& whole, const Elements& padding,
                              std::int64_t count) {
   const Sets& sets = values.groups[group];
   Elements padded = whole;
   std::int64_t more = static_cast<std::int64_t>(sets.size) * count - elements_in(whole);
-  if (more > 0) values.append(padded, zeros(dtype, more));
+  if (more > 0)
+    values.append(padded, elements_in(padding) == 1 ? values.repeated(padding, more) : padding);
   std::vector<std::int64_t> firsts;
   for (std::uint32_t index : sets.index) firsts.push_back(index * count);
   auto [first, offset] = values.ranks.offset(std::move(firsts));
   return values.shifted(padded, first, offset, count);
+}
+
+Elements Evaluator::whole_of(std::uint32_t group, const Elements& piece, std::int64_t count) {
+  Elements all;
+  for (std::size_t m = 0; m < values.groups[group].size; ++m)
+    values.append(all, values.moved(group, m, piece));
+  return values.range(all, 0, count);
 }
 
 // ---- ops
@@ -218,7 +232,7 @@ bool Evaluator::movement(const EvaluateCall& call, std::span<const Elements* con
   if (&call.op == &ops::shard) {
     std::uint32_t g =
         group(call.graph, attribute<std::string>(call.op, call.attributes, "group"));
-    results[0] = piece_of(g, *operands[0], type.dtype, type.elements());
+    results[0] = piece_of(g, *operands[0], zero(type.dtype), type.elements());
     return true;
   }
   if (&call.op == &ops::concat) {
@@ -317,7 +331,7 @@ void Evaluator::kernel(const EvaluateCall& call, std::span<const Elements* const
   for (std::size_t i = 0; i < results.size(); ++i) {
     words_ = {reinterpret_cast<std::uintptr_t>(&call.op), values.number_of(call.attributes), types,
               (where << 32) | i};
-    for (const Elements* x : operands) Values::add_words(words_, *x);
+    for (const Elements* x : operands) Values::add_words(words_, values.direct(*x));
     facts.single = call.result_types[i]->elements() == 1;
     TermId t = values.terms.intern(TermKind::kernel, words_, facts);
     results[i] = values.whole(t, call.result_types[i]->elements());

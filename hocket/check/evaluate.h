@@ -53,10 +53,15 @@ class Evaluator {
   std::uint32_t group(std::size_t graph, const std::string& name);
   const std::vector<int>& ranks_of(std::size_t graph) const { return ranks_[graph]; }
 
-  /// The piece of this rank of a value that is shared by a group, padded with zeros.
-  Elements piece_of(std::uint32_t group, const Elements& whole, DType dtype, std::int64_t count);
-  /// `count` zeros.
-  Elements zeros(DType dtype, std::int64_t count);
+  /// The piece, of so many elements, that each rank of a group has of a value. What is missing at
+  /// its end is filled with the padding, of one element or as many as are missing.
+  Elements piece_of(std::uint32_t group, const Elements& whole, const Elements& padding,
+                    std::int64_t count);
+  Elements zero(DType dtype);
+  /// The inverse: `count` elements of all pieces.
+  Elements whole_of(std::uint32_t group, const Elements& piece, std::int64_t count);
+  /// What fills the pieces of an input: nothing is known of it. The ranks of a set have it together.
+  Elements unknown(std::size_t graph, std::size_t index, std::uint32_t group, std::int64_t count);
 
   /// Types as a number.
   std::uint64_t number_of(std::span<const Type* const> operands,

@@ -102,8 +102,7 @@ void Exchange::exchange_member(Call& call, std::size_t i) {
       out = v.reduced(group, reduction, peer_of(*call.op, *call.attributes), x);
       return;
     case CollectiveKind::reduce_scatter:
-      out = e_.piece_of(group, v.reduced(group, reduction, everywhere, x),
-                        call.result_types[i]->dtype, count);
+      out = e_.piece_of(group, v.reduced(group, reduction, everywhere, x), {}, count);
       return;
     case CollectiveKind::broadcast:
       out = v.moved(group, static_cast<std::size_t>(peer_of(*call.op, *call.attributes)), x);
@@ -132,15 +131,11 @@ void Exchange::exchange_member(Call& call, std::size_t i) {
     const Type* to[] = {call.result_types[i]};
     words[3] = (e_.number_of(rows) << 32) | e_.number_of(from, to);
   }
-  Values::add_words(words, x);
+  Values::add_words(words, v.direct(x));
   TermFacts of = v.facts_of(x);
   TermFacts made{v.ranks.each(sets.ranks()), count == 1, false, of.doubtful};
   // What all ranks of a set get is equal there.
-  if (facts.same_on_all) {
-    std::vector<std::uint32_t> labels;
-    for (std::size_t r = 0; r < sets.ranks(); ++r) labels.push_back(sets.member(r, 0));
-    made.equal_on = v.ranks.partition(labels);
-  }
+  if (facts.same_on_all) made.equal_on = v.one_per_set(group);
   out = v.whole(v.terms.intern(TermKind::exchanged, words, made), count);
 }
 
@@ -166,7 +161,7 @@ void Exchange::exchange_between(Call& call, const std::vector<std::size_t>& grap
             text += fmt::format("{},", r);
         }
       std::size_t from = facts.kind == CollectiveKind::recv ? 0 : i;
-      const Elements& x = other.operands.at(from);
+      const Elements x = v.direct(other.operands.at(from));
       text += fmt::format(" {}:{}:{}", g, x.size(), to_text(*other.operand_types.at(from)));
       Values::add_words(words, x);
       doubtful |= v.facts_of(x).doubtful;

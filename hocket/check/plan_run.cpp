@@ -62,11 +62,11 @@ void Memory::forget(Range r) {
 void Memory::write(Range r, int width, Elements value) {
   if (r.empty()) return;
   if (auto it = held_.find(r.begin); it != held_.end() && it->second.end == r.end) {
-    it->second = {r.end, r.begin, width, std::move(value)};
+    it->second = {r.end, r, width, std::move(value)};
     return;
   }
   forget(r);
-  held_[r.begin] = {r.end, r.begin, width, std::move(value)};
+  held_[r.begin] = {r.end, r, width, std::move(value)};
 }
 
 std::optional<Elements> Memory::read(Values& values, Range r, int width) const {
@@ -74,7 +74,7 @@ std::optional<Elements> Memory::read(Values& values, Range r, int width) const {
   auto it = held_.upper_bound(r.begin);
   if (it == held_.begin()) return std::nullopt;
   --it;
-  if (it->first == r.begin && it->second.end == r.end && it->second.origin == r.begin &&
+  if (it->first == r.begin && it->second.end == r.end && it->second.whole == r &&
       it->second.width == width)
     return it->second.value;
   Elements all;
@@ -83,8 +83,8 @@ std::optional<Elements> Memory::read(Values& values, Range r, int width) const {
       return std::nullopt;
     const Held& h = it->second;
     std::int64_t end = std::min(h.end, r.end);
-    if ((at - h.origin) % width != 0 || (end - at) % width != 0) return std::nullopt;
-    values.append(all, values.range(h.value, (at - h.origin) / width, (end - at) / width));
+    if ((at - h.whole.begin) % width != 0 || (end - at) % width != 0) return std::nullopt;
+    values.append(all, values.range(h.value, (at - h.whole.begin) / width, (end - at) / width));
     at = end;
   }
   return all;
@@ -294,7 +294,8 @@ void PlanRun::start(Walk& w, std::size_t n) {
   }
   for (const Location& l : w.phase.results(i)) {
     result_types.push_back(&plan_->types[l.type]);
-    w.arena.memory.forget(range_of(*plan_, l));
+    // The result of a send is its operand.
+    if (i.op->collective->kind != CollectiveKind::send) w.arena.memory.forget(range_of(*plan_, l));
   }
   w.transfers[i.index] = {exchange_->post(w.graph, w.run, *i.op, i.attributes, std::move(operands),
                                           std::move(types), std::move(result_types)),
@@ -330,10 +331,10 @@ std::optional<std::string> PlanRun::find_other_content(const PlanRun& other) con
     const Arena &mine = arenas_[g], &its = other.arenas_[g];
     for (std::size_t t = 0; t < mine.transfers.size(); ++t) {
       const Transfer &a = mine.transfers[t], &b = its.transfers[t];
-      bool same = a.in_flight == b.in_flight;
+      bool same = a.in_flight == b.in_flight;  // all its starts have the same places for results
       if (same && a.in_flight)
         same = exchange_->arrived(a.call) && exchange_->arrived(b.call) &&
-               exchange_->results(a.call) == exchange_->results(b.call) && a.instruction == b.instruction;
+               exchange_->results(a.call) == exchange_->results(b.call);
       if (!same)
         return fmt::format("{}: transfer {} does not carry the same from iteration to iteration",
                            graph_text(*plan_, g), t);

@@ -30,7 +30,7 @@ class Memory {
  private:
   struct Held {
     std::int64_t end;
-    std::int64_t origin;  // of the value's first element
+    Range whole;          // where the value was written; parts of it may be overwritten
     int width;            // of an element
     Elements value;
   };

@@ -69,7 +69,10 @@ void Values::append(Elements& to, const Piece& given) {
   Piece p = given;
   const TermFacts& facts = terms.facts(p.term);
   if (facts.single) p = {p.term, 0, 0, p.count, true};
-  if (facts.packed && p.offset == 0) return append(to, resolved(p));
+  if (facts.packed && p.offset == 0) {
+    Elements parts = resolved(p);
+    if (parts.size() != 1 || parts[0] != p) return append(to, parts);
+  }
   if (!to.empty()) {
     Piece& last = to.back();
     bool same = last.term == p.term && last.offset == p.offset && last.repeated == p.repeated;
@@ -160,8 +163,8 @@ Elements Values::resolved(const Piece& p) {
     if (!o.repeated) o.first += p.first;
     if (p.repeated) o.repeated = true;
     Elements part;
-    further |= terms.facts(o.term).packed && o.offset == 0;
     append(part, o);
+    further |= part.size() != 1 || part[0] != o;
     parts.push_back(std::move(part));
   }
   Elements out;
@@ -214,13 +217,31 @@ Piece Values::ordered(const Piece& p, const Layout& layout, bool doubtful) {
   TermFacts facts = facts_of(base);
   facts.single = facts.packed = false;
   facts.doubtful |= doubtful;
-  std::int64_t count = layout.elements();
-  Piece out{terms.intern(TermKind::view, words_, facts), 0, steps * inner, count, false};
-  auto alias = aliases_.find({out.term, out.first, out.count});
-  return alias == aliases_.end() ? out : alias->second;
+  return {terms.intern(TermKind::view, words_, facts), 0, steps * inner, layout.elements(), false};
 }
 
-/// A part of a view may be a view by itself, of fewer axes. Whoever makes that gets this.
+Elements Values::direct(const Elements& x) {
+  Elements out;
+  for (const Piece& p : x) {
+    bool part = terms.kind(p.term) == TermKind::view && p.offset == 0 && !p.repeated;
+    auto found = part ? through(p, 0, Layout::row_major(p.count)) : std::nullopt;
+    if (!found)
+      append(out, p);
+    else if (found->second.is_row_major())
+      append(out, found->first);
+    else
+      append(out, ordered(found->first, found->second, false));
+  }
+  return out;
+}
+
+Piece Values::alias_of(const Piece& p) const {
+  auto alias = aliases_.find({p.term, p.first, p.count});
+  return alias == aliases_.end() ? p : alias->second;
+}
+
+/// A part of a view may be a view by itself, of fewer axes. Whoever makes that gets this, so that
+/// the parts of an elementwise result are one result.
 void Values::note_alias(const Piece& p) {
   auto direct = through(p, 0, Layout::row_major(p.count));
   if (!direct || direct->second.is_row_major()) return;
@@ -304,7 +325,7 @@ Elements Values::view_of_piece(const Piece& p, std::int64_t first, const Layout&
   }
   Piece base = p;
   base.first += first;
-  append(out, ordered(base, layout, of_view));
+  append(out, alias_of(ordered(base, layout, of_view)));
   return out;
 }
 
@@ -514,6 +535,13 @@ bool Values::equal_in(std::uint32_t group, Partition p) {
   for (std::size_t r = 0; r < sets.ranks(); ++r)
     if (ranks.label(p, r) != ranks.label(p, sets.member(r, 0))) return false;
   return true;
+}
+
+Partition Values::one_per_set(std::uint32_t group) {
+  const Sets& sets = groups[group];
+  std::vector<std::uint32_t> labels;
+  for (std::size_t r = 0; r < sets.ranks(); ++r) labels.push_back(sets.member(r, 0));
+  return ranks.partition(labels);
 }
 
 bool Values::equal_in(std::uint32_t group, const Elements& x) {

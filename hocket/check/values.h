@@ -59,6 +59,8 @@ class Values {
   Elements shifted(const Elements& x, std::int64_t first, Offset offset, std::int64_t count);
   /// Element k of the result is element first + layout(k).
   Elements view(const Elements& x, std::int64_t first, const Layout& layout);
+  /// The same elements, where a part of a view is a view, or a range, by itself.
+  Elements direct(const Elements& x);
   /// One element, again and again.
   Elements repeated(const Elements& x, std::int64_t count);
 
@@ -75,6 +77,8 @@ class Values {
   /// True if it is equal on all ranks of each set.
   bool equal_in(std::uint32_t group, const Elements& x);
   bool equal_in(std::uint32_t group, Partition p);
+  /// Equal on the ranks of each set, and on no others. The sets must have members.
+  Partition one_per_set(std::uint32_t group);
 
   /// Words that stand for elements in a term, and what is known about a term of them.
   static void add_words(std::vector<std::uint64_t>& words, const Elements& x);
@@ -94,6 +98,7 @@ class Values {
   Piece cut(const Piece& p, std::int64_t first, std::int64_t count);
   Elements view_of_piece(const Piece& p, std::int64_t first, const Layout& layout);
   Piece ordered(const Piece& p, const Layout& layout, bool doubtful);
+  Piece alias_of(const Piece& p) const;
   Order order_of(TermId view) const;
   std::optional<std::pair<Piece, Layout>> through(const Piece& p, std::int64_t first,
                                                   const Layout& layout) const;

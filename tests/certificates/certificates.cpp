@@ -12,7 +12,9 @@
 #include "hocket/base/clock.h"
 #include "hocket/base/error.h"
 #include "hocket/check/check.h"
+#include "hocket/check/meaning.h"
 #include "hocket/driver/plan_file.h"
+#include "hocket/ir/print.h"
 #include "hocket/lower/verify_plan.h"
 #include "support/pass_choices.h"
 #include "support/random_families.h"
@@ -37,7 +39,7 @@ constexpr std::string_view lists[] = {
 
 struct Count {
   int plans = 0, failures = 0;
-  double seconds = 0;
+  double seconds = 0, meaning_seconds = 0;
 };
 
 void check(const std::string& what, const Plan& plan, Count& count) {
@@ -45,6 +47,7 @@ void check(const std::string& what, const Plan& plan, Count& count) {
   auto report = [&](std::string_view problem) {
     ++count.failures;
     fmt::print("FAILED: {}: {}\n", what, problem);
+    if (plan.source.graphs[0].size() < 60) fmt::print("{}", to_text(plan.source));
   };
   if (auto v = find_violation(plan)) report(describe(plan, *v));
   double begin = steady_seconds();
@@ -53,6 +56,12 @@ void check(const std::string& what, const Plan& plan, Count& count) {
     for (const std::string& line : refuted->example) fmt::print("  {}\n", line);
   }
   count.seconds += steady_seconds() - begin;
+  begin = steady_seconds();
+  MeaningReport meaning = compare_meaning(plan);
+  count.meaning_seconds += steady_seconds() - begin;
+  if (meaning.verdict != Verdict::same)
+    report(fmt::format("{}: {}", meaning.verdict == Verdict::different ? "different" : "undecided",
+                       meaning.message));
 }
 
 void check_source(const std::string& source, const Options& options, Count& count) {
@@ -91,12 +100,12 @@ void check_random(std::uint64_t index, const Options& options, Count& count) {
 int run(const Options& options) {
   Count count;
   for (const std::string& source : sources()) check_source(source, options, count);
-  fmt::print("sources: {} plans, {} failures, {:.2f} s\n", count.plans, count.failures,
-             count.seconds);
+  fmt::print("sources: {} plans, {} failures, {:.2f} and {:.2f} s\n", count.plans, count.failures,
+             count.seconds, count.meaning_seconds);
   for (std::uint64_t i = 0; i < options.programs && count.failures < 10; ++i)
     check_random(i, options, count);
-  fmt::print("with random programs: {} plans, {} failures, {:.2f} s\n", count.plans, count.failures,
-             count.seconds);
+  fmt::print("with random programs: {} plans, {} failures, {:.2f} and {:.2f} s\n", count.plans, count.failures,
+             count.seconds, count.meaning_seconds);
   return count.failures == 0 && count.plans > 0 ? 0 : 1;
 }
 

@@ -1,0 +1,326 @@
+// How a few iterations stand for runs of any length. Let the loop have depth d and turns that repeat
+// after p iterations. The state S(0) and all batches are symbols, so what holds for them holds for
+// all values:
+//
+//     source          S(0) -> S(1) -> ... -> S(d+p)
+//     plan            d + p kernel iterations from S(0), and a drain after each: as the source
+//     plan again      d kernel iterations behind the drain after p: holds what the first run holds
+//                     after d + p
+//
+// By the last line a run of n > d + p iterations from S(0) goes on like one of n - p from S(p).
+
+#include "hocket/check/meaning.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "hocket/base/error.h"
+#include "hocket/check/plan_run.h"
+#include "hocket/iter/lags.h"
+#include "hocket/lower/plan_text.h"
+
+namespace hocket {
+namespace check {
+namespace {
+
+class Comparison {
+ public:
+  explicit Comparison(const Plan& plan)
+      : plan_(plan),
+        evaluator_(plan),
+        exchange_(evaluator_, plan),
+        makers_(plan, evaluator_.values.terms),
+        source_(plan.source, evaluator_, exchange_, makers_) {}
+
+  MeaningReport run() {
+    if (std::string problem = other_interface(); !problem.empty())
+      return {Verdict::different, problem, {}};
+    if (!evaluator_.two_backends().empty())
+      return {Verdict::different, evaluator_.two_backends(), {}};
+    begin();
+    follow_source();
+    follow_plan();
+    if (!report_.message.empty()) return std::move(report_);
+    report_.verdict = Verdict::same;
+    return std::move(report_);
+  }
+
+ private:
+  Values& values() { return evaluator_.values; }
+
+  /// What the two programs must have in common to be compared at all.
+  std::string other_interface() const {
+    const Program &a = plan_.source, &b = plan_.program;
+    if (!(*a.world == *b.world)) return "the program before passes is for other ranks";
+    if (a.graphs.size() != b.graphs.size())
+      return "the program before passes has another number of graphs";
+    for (std::size_t g = 0; g < a.graphs.size(); ++g) {
+      if (ranks_of(a.graphs[g]) != ranks_of(b.graphs[g]))
+        return fmt::format("graph {} is for other ranks than before passes", b.graphs[g].name());
+      if (a.graphs[g].outputs().size() != b.graphs[g].outputs().size())
+        return fmt::format("graph {} has another number of outputs than before passes",
+                           b.graphs[g].name());
+      std::set<std::string> states;
+      for (std::size_t i = 0; i < b.graphs[g].inputs().size(); ++i) {
+        const Input& in = b.graphs[g].inputs()[i];
+        states.insert(b.graphs[g].name(in.value));
+        if (source_input(plan_, g, i) || is_forwarded(b.graphs[g], in.value)) continue;
+        return fmt::format("graph {}: %{} is no input of the program before passes",
+                           b.graphs[g].name(), b.graphs[g].name(in.value));
+      }
+      for (const Input& in : a.graphs[g].inputs())
+        if (in.state && !is_forwarded(a.graphs[g], in.value) &&
+            !states.contains(a.graphs[g].name(in.value)))
+          return fmt::format("graph {}: state %{} is gone", a.graphs[g].name(),
+                             a.graphs[g].name(in.value));
+    }
+    for (const auto& [name, value] : plan_.program.constants)
+      if (auto known = a.constants.find(name);
+          known != a.constants.end() && value && known->second && !same_bits(value, known->second))
+        return fmt::format("constant {} has another value than before passes", name);
+    return "";
+  }
+
+  /// The groups on whose ranks a state is taken to start equal.
+  std::set<std::string> equal_groups(std::size_t graph, std::size_t input) const {
+    const Graph &now = plan_.program.graphs[graph], &before = plan_.source.graphs[graph];
+    std::set<std::string> groups;
+    for (std::size_t i = 0; i < now.inputs().size(); ++i) {
+      if (source_input(plan_, graph, i) != input) continue;
+      const Input& in = now.inputs()[i];
+      groups.insert(in.equal.begin(), in.equal.end());
+      if (in.shard && !before.inputs()[input].shard) groups.insert(in.shard->group);
+    }
+    return groups;
+  }
+
+  Partition equal_on(std::size_t graph, const std::set<std::string>& groups) {
+    std::size_t ranks = evaluator_.ranks_of(graph).size();
+    std::vector<std::uint32_t> label(ranks);
+    for (std::uint32_t r = 0; r < ranks; ++r) label[r] = r;
+    for (const std::string& name : groups) {
+      const Sets sets = values().groups[evaluator_.group(graph, name)];
+      if (sets.members.empty()) continue;  // some of its ranks run another graph
+      for (std::size_t r = 0; r < ranks; ++r) {
+        std::uint32_t from = label[r], to = label[sets.member(r, 0)];
+        std::ranges::replace(label, std::max(from, to), std::min(from, to));
+      }
+    }
+    return values().ranks.partition(label);
+  }
+
+  void begin() {
+    States all;
+    for (std::size_t g = 0; g < plan_.source.graphs.size(); ++g) {
+      const Graph& graph = plan_.source.graphs[g];
+      auto& row = all.emplace_back(graph.inputs().size());
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const Input& in = graph.inputs()[i];
+        if (!in.state || is_forwarded(graph, in.value)) continue;
+        std::set<std::string> groups = equal_groups(g, i);
+        for (const std::string& name : groups)
+          if (plan_.source.world->ranks() > 1)
+            report_.assumptions.push_back(
+                fmt::format("state %{} starts equal on the ranks of group \"{}\"",
+                            graph.name(in.value), name));
+        row[i] = evaluator_.state(g, i, graph.type(in.value), equal_on(g, groups));
+      }
+    }
+    states_.push_back(std::move(all));
+  }
+
+  /// S(0) to S(d+p), and the outputs between them.
+  void follow_source() {
+    int last = plan_.shape.depth + plan_.shape.turns;
+    if (std::ranges::none_of(plan_.source.graphs, is_rotated)) {
+      for (int k = 0; k < last; ++k) {
+        SourceRun::Result next = source_.run(states_.back(), k, 1);
+        outputs_.push_back(std::move(next.outputs[0]));
+        states_.push_back(std::move(next.state));
+      }
+      return;
+    }
+    States first = states_[0];
+    for (int k = 1; k <= last; ++k) {
+      SourceRun::Result run = source_.run(first, 0, k);
+      states_.push_back(std::move(run.state));
+      outputs_ = std::move(run.outputs);
+    }
+  }
+
+  /// The group of an input that passes have sharded, and the source's input.
+  struct Shard {
+    std::uint32_t group;
+    std::size_t input;
+  };
+  std::optional<Shard> shard_of(std::size_t graph, std::size_t input) {
+    const Input& in = plan_.program.graphs[graph].inputs()[input];
+    std::size_t of = *source_input(plan_, graph, input);
+    if (!in.shard || plan_.source.graphs[graph].inputs()[of].shard) return std::nullopt;
+    return Shard{evaluator_.group(graph, in.shard->group), of};
+  }
+
+  /// What homes hold of a state of the source. What pads a shard must not matter.
+  Elements held_of(std::size_t graph, std::size_t input, const States& source) {
+    const Elements& whole = source[graph][*source_input(plan_, graph, input)];
+    std::optional<Shard> shard = shard_of(graph, input);
+    if (!shard || values().groups[shard->group].members.empty()) return whole;
+    const Graph& now = plan_.program.graphs[graph];
+    std::int64_t count = now.type(now.inputs()[input].value).elements();
+    std::int64_t all = count * static_cast<std::int64_t>(values().groups[shard->group].size);
+    Elements padding = evaluator_.unknown(graph, input, shard->group, all - elements_in(whole));
+    return evaluator_.piece_of(shard->group, whole, padding, count);
+  }
+
+  States held(const States& source) {
+    States all;
+    for (std::size_t g = 0; g < plan_.program.graphs.size(); ++g) {
+      const Graph& graph = plan_.program.graphs[g];
+      auto& row = all.emplace_back(graph.inputs().size());
+      for (std::size_t i = 0; i < row.size(); ++i)
+        if (graph.inputs()[i].state && !is_forwarded(graph, graph.inputs()[i].value))
+          row[i] = held_of(g, i, source);
+    }
+    return all;
+  }
+
+  bool failed() const { return !report_.message.empty(); }
+
+  void follow_plan() {
+    LoopShape shape = plan_.shape;
+    for (const Graph& g : plan_.program.graphs)
+      lags_.push_back(is_rotated(g) ? output_lags(g) : std::vector<int>(g.outputs().size()));
+    PlanRun run(plan_, evaluator_, exchange_, makers_);
+    run.load(held(states_[0]));
+    std::optional<PlanRun> again;
+    for (int t = 0; t < shape.depth + shape.turns && !failed(); ++t) {
+      step(run, step_window(shape, t), t, t);
+      PlanRun drained = run;
+      for (int j = 1; j <= shape.depth && !failed(); ++j)
+        if (Window w = drain_window(shape, t + 1, j); w.lo <= w.hi) step(drained, w, t + j, t + j);
+      if (!failed()) compare_states(drained, t + 1);
+      if (t + 1 == shape.turns) again = std::move(drained);
+    }
+    compares_outputs_ = false;  // those of the first run were
+    for (int t = 0; t < shape.depth && !failed(); ++t)
+      step(*again, step_window(shape, t), t, shape.turns + t);
+    if (failed()) return;
+    if (auto other = run.find_other_content(*again)) differ(*other, {}, {});
+  }
+
+  void step(PlanRun& run, Window window, int t, int batch) {
+    auto problem = run.step(window, batch, runs_++,
+                            [&](std::size_t g, std::size_t output, const Elements& value) {
+                              if (compares_outputs_) compare_output(g, output, t, value);
+                            });
+    if (problem && !failed()) differ(*problem, {}, {});
+  }
+
+  bool equal(const Elements& a, const Elements& b) {
+    return a == b || values().direct(a) == values().direct(b);
+  }
+
+  void compare_output(std::size_t g, std::size_t output, int t, const Elements& value) {
+    auto k = static_cast<std::size_t>(t - lags_[g][output]);
+    if (k >= outputs_.size() || failed()) return;
+    const Elements& wanted = outputs_[k][g][output];
+    if (equal(value, wanted)) return;
+    std::string name = plan_.source.graphs[g].outputs()[output].name;
+    differ(fmt::format("{}: output {} of iteration {}", graph_text(plan_, g),
+                       name.empty() ? fmt::format("{}", output) : name, k),
+           value, wanted);
+  }
+
+  void compare_states(const PlanRun& run, int steps) {
+    const States& source = states_[static_cast<std::size_t>(steps)];
+    for (std::size_t g = 0; g < plan_.graphs.size() && !failed(); ++g) {
+      const Graph& body = plan_.program.graphs[g];
+      for (const Home& home : plan_.graphs[g].homes) {
+        if (home.kind == HomeKind::constant) {
+          if (run.in_home(g, home) != evaluator_.constant(home.constant, plan_.types[home.location.type]))
+            return differ(fmt::format("{}: constant {} is overwritten", graph_text(plan_, g), home.constant), {}, {});
+          continue;
+        }
+        if (is_forwarded(body, body.inputs()[home.input].value)) continue;
+        std::string what = fmt::format("{}: state %{} after {} iteration{}", graph_text(plan_, g),
+                                       body.name(body.inputs()[home.input].value), steps,
+                                       steps == 1 ? "" : "s");
+        std::optional<Elements> found = run.in_home(g, home);
+        if (!found) return differ(what + " is not in its home", {}, {});
+        const Elements& wanted = source[g][*source_input(plan_, g, home.input)];
+        if (std::optional<Shard> shard = shard_of(g, home.input)) {
+          if (values().groups[shard->group].members.empty() ||
+              !values().equal_in(shard->group, wanted))
+            return differ(what + " differs between ranks that share it", {}, {});
+          found = evaluator_.whole_of(shard->group, *found, elements_in(wanted));
+        }
+        if (!equal(*found, wanted)) return differ(what, *found, wanted);
+      }
+    }
+  }
+
+  void differ(const std::string& what, const Elements& found, const Elements& wanted) {
+    bool doubtful =
+        values().facts_of(found).doubtful || values().facts_of(wanted).doubtful;
+    report_.verdict = doubtful ? Verdict::undecided : Verdict::different;
+    report_.message = what + first_difference(found, wanted);
+  }
+
+  /// Goes down into the first operands that differ, as long as both are computed alike.
+  std::string first_difference(Elements found, Elements wanted) {
+    if (found.empty() || wanted.empty()) return "";
+    constexpr int deep = 10'000;
+    for (int depth = 0; depth < deep; ++depth) {
+      std::size_t i = 0;
+      while (i + 1 < std::min(found.size(), wanted.size()) && found[i] == wanted[i]) ++i;
+      const Piece &a = found[i], &b = wanted[i];
+      std::vector<Piece> x = values().operands_of(a.term), y = values().operands_of(b.term);
+      auto head = [&](TermId t) {
+        auto words = values().terms.words(t);
+        return words.empty() ? 0 : words[0];
+      };
+      bool alike = a.term != b.term && values().terms.kind(a.term) == values().terms.kind(b.term) &&
+                   head(a.term) == head(b.term) && x.size() == y.size();
+      std::size_t k = 0;
+      while (alike && k < x.size() && x[k].term == y[k].term) ++k;
+      if (!alike || k == x.size())
+        return fmt::format(": found {} elements from {} on of `{}`, wanted {} from {} on of `{}`",
+                           a.count, a.first, makers_.text_of(a.term), b.count, b.first,
+                           makers_.text_of(b.term));
+      found.clear();
+      wanted.clear();
+      found.push_back(x[k]);
+      wanted.push_back(y[k]);
+    }
+    return "";
+  }
+
+  const Plan& plan_;
+  Evaluator evaluator_;
+  Exchange exchange_;
+  Makers makers_;
+  SourceRun source_;
+  std::vector<States> states_;        // of the source, by iteration
+  std::vector<States> outputs_;       // of the source: by iteration, graph, output
+  std::vector<std::vector<int>> lags_;  // by graph and output
+  std::int64_t runs_ = std::int64_t{1} << 32;  // kernel iterations of plans, behind the source's
+  bool compares_outputs_ = true;
+  MeaningReport report_;
+};
+
+}  // namespace
+}  // namespace check
+
+MeaningReport compare_meaning(const Plan& plan) {
+  if (plan.source.graphs.empty())
+    return {Verdict::undecided, "the plan does not say what it was made from", {}};
+  try {
+    return check::Comparison(plan).run();
+  } catch (const Error& e) {
+    return {Verdict::undecided, e.what(), {}};
+  }
+}
+
+}  // namespace hocket
