@@ -35,6 +35,9 @@ class Comparison {
         source_(plan.source, evaluator_, exchange_, makers_) {}
 
   MeaningReport run() {
+    if (std::string problem = other_ranks(); !problem.empty())
+      return {Verdict::different, problem, {}};
+    inputs_ = source_inputs(plan_);
     if (std::string problem = other_interface(); !problem.empty())
       return {Verdict::different, problem, {}};
     if (!evaluator_.two_backends().empty())
@@ -51,14 +54,20 @@ class Comparison {
   Values& values() { return evaluator_.values; }
 
   /// What the two programs must have in common to be compared at all.
-  std::string other_interface() const {
+  std::string other_ranks() const {
     const Program &a = plan_.source, &b = plan_.program;
     if (!(*a.world == *b.world)) return "the program before passes is for other ranks";
     if (a.graphs.size() != b.graphs.size())
       return "the program before passes has another number of graphs";
-    for (std::size_t g = 0; g < a.graphs.size(); ++g) {
+    for (std::size_t g = 0; g < a.graphs.size(); ++g)
       if (ranks_of(a.graphs[g]) != ranks_of(b.graphs[g]))
         return fmt::format("graph {} is for other ranks than before passes", b.graphs[g].name());
+    return "";
+  }
+
+  std::string other_interface() const {
+    const Program &a = plan_.source, &b = plan_.program;
+    for (std::size_t g = 0; g < a.graphs.size(); ++g) {
       if (a.graphs[g].outputs().size() != b.graphs[g].outputs().size())
         return fmt::format("graph {} has another number of outputs than before passes",
                            b.graphs[g].name());
@@ -66,7 +75,7 @@ class Comparison {
       for (std::size_t i = 0; i < b.graphs[g].inputs().size(); ++i) {
         const Input& in = b.graphs[g].inputs()[i];
         states.insert(b.graphs[g].name(in.value));
-        if (source_input(plan_, g, i) || is_forwarded(b.graphs[g], in.value)) continue;
+        if (inputs_[g][i] != no_input || is_forwarded(b.graphs[g], in.value)) continue;
         return fmt::format("graph {}: %{} is no input of the program before passes",
                            b.graphs[g].name(), b.graphs[g].name(in.value));
       }
@@ -83,15 +92,16 @@ class Comparison {
     return "";
   }
 
-  /// The groups on whose ranks a state is taken to start equal.
-  std::set<std::string> equal_groups(std::size_t graph, std::size_t input) const {
+  /// By input of the source: the groups on whose ranks a state is taken to start equal.
+  std::vector<std::set<std::string>> equal_groups(std::size_t graph) const {
     const Graph &now = plan_.program.graphs[graph], &before = plan_.source.graphs[graph];
-    std::set<std::string> groups;
+    std::vector<std::set<std::string>> groups(before.inputs().size());
     for (std::size_t i = 0; i < now.inputs().size(); ++i) {
-      if (source_input(plan_, graph, i) != input) continue;
+      std::size_t of = inputs_[graph][i];
+      if (of == no_input) continue;
       const Input& in = now.inputs()[i];
-      groups.insert(in.equal.begin(), in.equal.end());
-      if (in.shard && !before.inputs()[input].shard) groups.insert(in.shard->group);
+      groups[of].insert(in.equal.begin(), in.equal.end());
+      if (in.shard && !before.inputs()[of].shard) groups[of].insert(in.shard->group);
     }
     return groups;
   }
@@ -116,16 +126,16 @@ class Comparison {
     for (std::size_t g = 0; g < plan_.source.graphs.size(); ++g) {
       const Graph& graph = plan_.source.graphs[g];
       auto& row = all.emplace_back(graph.inputs().size());
+      std::vector<std::set<std::string>> groups = equal_groups(g);
       for (std::size_t i = 0; i < row.size(); ++i) {
         const Input& in = graph.inputs()[i];
         if (!in.state || is_forwarded(graph, in.value)) continue;
-        std::set<std::string> groups = equal_groups(g, i);
-        for (const std::string& name : groups)
+        for (const std::string& name : groups[i])
           if (plan_.source.world->ranks() > 1)
             report_.assumptions.push_back(
                 fmt::format("state %{} starts equal on the ranks of group \"{}\"",
                             graph.name(in.value), name));
-        row[i] = evaluator_.state(g, i, graph.type(in.value), equal_on(g, groups));
+        row[i] = evaluator_.state(g, i, graph.type(in.value), equal_on(g, groups[i]));
       }
     }
     states_.push_back(std::move(all));
@@ -157,14 +167,14 @@ class Comparison {
   };
   std::optional<Shard> shard_of(std::size_t graph, std::size_t input) {
     const Input& in = plan_.program.graphs[graph].inputs()[input];
-    std::size_t of = *source_input(plan_, graph, input);
+    std::size_t of = inputs_[graph][input];
     if (!in.shard || plan_.source.graphs[graph].inputs()[of].shard) return std::nullopt;
     return Shard{evaluator_.group(graph, in.shard->group), of};
   }
 
   /// What homes hold of a state of the source. What pads a shard must not matter.
   Elements held_of(std::size_t graph, std::size_t input, const States& source) {
-    const Elements& whole = source[graph][*source_input(plan_, graph, input)];
+    const Elements& whole = source[graph][inputs_[graph][input]];
     std::optional<Shard> shard = shard_of(graph, input);
     if (!shard || values().groups[shard->group].members.empty()) return whole;
     const Graph& now = plan_.program.graphs[graph];
@@ -192,7 +202,7 @@ class Comparison {
     LoopShape shape = plan_.shape;
     for (const Graph& g : plan_.program.graphs)
       lags_.push_back(is_rotated(g) ? output_lags(g) : std::vector<int>(g.outputs().size()));
-    PlanRun run(plan_, evaluator_, exchange_, makers_);
+    PlanRun run(plan_, inputs_, evaluator_, exchange_, makers_);
     run.load(held(states_[0]));
     std::optional<PlanRun> again;
     for (int t = 0; t < shape.depth + shape.turns && !failed(); ++t) {
@@ -249,7 +259,7 @@ class Comparison {
                                        steps == 1 ? "" : "s");
         std::optional<Elements> found = run.in_home(g, home);
         if (!found) return differ(what + " is not in its home", {}, {});
-        const Elements& wanted = source[g][*source_input(plan_, g, home.input)];
+        const Elements& wanted = source[g][inputs_[g][home.input]];
         if (std::optional<Shard> shard = shard_of(g, home.input)) {
           if (values().groups[shard->group].members.empty() ||
               !values().equal_in(shard->group, wanted))
@@ -302,6 +312,7 @@ class Comparison {
   Exchange exchange_;
   Makers makers_;
   SourceRun source_;
+  SourceInputs inputs_;
   std::vector<States> states_;        // of the source, by iteration
   std::vector<States> outputs_;       // of the source: by iteration, graph, output
   std::vector<std::vector<int>> lags_;  // by graph and output

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_map>
 
 #include "hocket/base/error.h"
 #include "hocket/iter/lags.h"
@@ -119,11 +120,20 @@ std::vector<Range> kept_ranges(const Plan& plan, std::size_t graph) {
 
 // ---- runs
 
-std::optional<std::size_t> source_input(const Plan& plan, std::size_t graph, std::size_t input) {
-  const Graph &now = plan.program.graphs[graph], &before = plan.source.graphs[graph];
-  Value v = before.find(now.name(now.inputs()[input].value));
-  if (!v || !before.is_input(before.node(v))) return std::nullopt;
-  return static_cast<std::size_t>(&before.input(v) - before.inputs().data());
+SourceInputs source_inputs(const Plan& plan) {
+  SourceInputs all;
+  for (std::size_t g = 0; g < plan.program.graphs.size(); ++g) {
+    const Graph &now = plan.program.graphs[g], &before = plan.source.graphs.at(g);
+    std::unordered_map<std::uint32_t, std::size_t> places;  // by value
+    for (std::size_t i = 0; i < before.inputs().size(); ++i)
+      places.emplace(before.inputs()[i].value.index, i);
+    auto& list = all.emplace_back();
+    for (const Input& in : now.inputs()) {
+      auto found = places.find(before.find(now.name(in.value)).index);
+      list.push_back(found == places.end() ? no_input : found->second);
+    }
+  }
+  return all;
 }
 
 /// The ranks of a graph in one kernel iteration.
@@ -138,8 +148,10 @@ struct PlanRun::Walk {
   bool blocked = false;
 };
 
-PlanRun::PlanRun(const Plan& plan, Evaluator& evaluator, Exchange& exchange, Makers& makers)
+PlanRun::PlanRun(const Plan& plan, const SourceInputs& inputs, Evaluator& evaluator,
+                 Exchange& exchange, Makers& makers)
     : plan_(&plan),
+      inputs_(&inputs),
       e_(&evaluator),
       exchange_(&exchange),
       makers_(&makers),
@@ -147,9 +159,6 @@ PlanRun::PlanRun(const Plan& plan, Evaluator& evaluator, Exchange& exchange, Mak
   for (std::size_t g = 0; g < plan.graphs.size(); ++g) {
     arenas_[g].transfers.resize(plan.graphs[g].carried_transfers);
     kept_.push_back(kept_ranges(plan, g));
-    auto& list = inputs_.emplace_back();
-    for (std::size_t i = 0; i < plan.program.graphs[g].inputs().size(); ++i)
-      list.push_back(source_input(plan, g, i).value_or(SIZE_MAX));
   }
 }
 
@@ -249,8 +258,8 @@ void PlanRun::advance(Walk& w, const Sink& output) {
         break;
       case InstructionKind::input: {
         const Location& l = w.phase.results(i)[0];
-        std::size_t of = inputs_[w.graph][i.index];
-        if (of == SIZE_MAX) throw Lost{"an input that the source does not have"};
+        std::size_t of = (*inputs_)[w.graph][i.index];
+        if (of == no_input) throw Lost{"an input that the source does not have"};
         write(w, l, e_->input(w.graph, of, plan_->types[l.type], w.batch));
         break;
       }

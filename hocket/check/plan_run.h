@@ -37,10 +37,17 @@ class Memory {
   std::map<std::int64_t, Held> held_;  // by first byte
 };
 
+/// For each input of the plan's program, by graph: the input of the source with the same name, or
+/// no_input.
+using SourceInputs = std::vector<std::vector<std::size_t>>;
+inline constexpr std::size_t no_input = SIZE_MAX;
+SourceInputs source_inputs(const Plan& plan);
+
 /// Copying it copies the run, which may go on in two ways.
 class PlanRun {
  public:
-  PlanRun(const Plan& plan, Evaluator& evaluator, Exchange& exchange, Makers& makers);
+  PlanRun(const Plan& plan, const SourceInputs& inputs, Evaluator& evaluator, Exchange& exchange,
+          Makers& makers);
 
   /// Puts state, by graph and input of the plan's program, in its homes.
   void load(const States& state);
@@ -78,16 +85,13 @@ class PlanRun {
   void write(Walk& w, const Location& l, const Elements& value);
 
   const Plan* plan_;
+  const SourceInputs* inputs_;
   Evaluator* e_;
   Exchange* exchange_;
   Makers* makers_;
   std::vector<Arena> arenas_;                   // by graph
   std::vector<std::vector<Range>> kept_;        // by graph: homes and members of carried transfers
-  std::vector<std::vector<std::size_t>> inputs_;  // by graph and input: that of the source
 };
-
-/// Of an input of the plan's program: the input of the source with the same name.
-std::optional<std::size_t> source_input(const Plan& plan, std::size_t graph, std::size_t input);
 
 /// Bytes that keep a value from one phase to the next: disjoint and ascending.
 std::vector<Range> kept_ranges(const Plan& plan, std::size_t graph);

@@ -67,11 +67,13 @@ Partition RankFunctions::meet(Partition a, Partition b) {
 
 Partition RankFunctions::of(Offset f) {
   if (f == 0) return 0;
+  auto [known, unknown] = partition_of_.try_emplace(f);
+  if (!unknown) return known->second;
   std::map<std::int64_t, std::uint32_t> names;
   std::vector<std::uint32_t> labels;
   for (std::int64_t v : offsets_[f])
     labels.push_back(names.try_emplace(v, static_cast<std::uint32_t>(names.size())).first->second);
-  return partition(labels);
+  return known->second = partition(labels);
 }
 
 Partition RankFunctions::each(std::size_t ranks) {

@@ -48,6 +48,7 @@ class RankFunctions {
   std::vector<std::vector<std::uint32_t>> partitions_;
   Known<std::int64_t> known_offsets_;
   Known<std::uint32_t> known_partitions_;
+  std::map<Offset, Partition> partition_of_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> sums_, differences_, meets_;
 };
 

@@ -50,6 +50,9 @@ void check(const std::string& what, const Plan& plan, Count& count) {
     if (plan.source.graphs[0].size() < 60) fmt::print("{}", to_text(plan.source));
   };
   if (auto v = find_violation(plan)) report(describe(plan, *v));
+  std::size_t instructions = 0;
+  for (const PlanGraph& g : plan.graphs)
+    for (const PlanPhase& phase : g.phases) instructions += phase.instructions.size();
   double begin = steady_seconds();
   if (auto refuted = find_unsafe(plan)) {
     report(fmt::format("{} [{}]", refuted->message, refuted->rule));
@@ -58,7 +61,10 @@ void check(const std::string& what, const Plan& plan, Count& count) {
   count.seconds += steady_seconds() - begin;
   begin = steady_seconds();
   MeaningReport meaning = compare_meaning(plan);
-  count.meaning_seconds += steady_seconds() - begin;
+  double meant = steady_seconds() - begin;
+  count.meaning_seconds += meant;
+  if (instructions > 5000)
+    fmt::print("{}: {} instructions, {:.0f} ms\n", what, instructions, meant * 1e3);
   if (meaning.verdict != Verdict::same)
     report(fmt::format("{}: {}", meaning.verdict == Verdict::different ? "different" : "undecided",
                        meaning.message));
@@ -99,7 +105,7 @@ void check_random(std::uint64_t index, const Options& options, Count& count) {
 
 int run(const Options& options) {
   Count count;
-  for (const std::string& source : sources()) check_source(source, options, count);
+  for (const std::string& source : sources_and_graphs()) check_source(source, options, count);
   fmt::print("sources: {} plans, {} failures, {:.2f} and {:.2f} s\n", count.plans, count.failures,
              count.seconds, count.meaning_seconds);
   for (std::uint64_t i = 0; i < options.programs && count.failures < 10; ++i)

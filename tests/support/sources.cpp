@@ -20,6 +20,15 @@ std::vector<std::string> sources() {
   return all;
 }
 
+std::vector<std::string> sources_and_graphs() {
+  std::vector<std::string> all = sources();
+  if (fs::path graphs = fs::path(HOCKET_DATA) / "graphs"; fs::exists(graphs))
+    for (const auto& entry : fs::directory_iterator(graphs))
+      if (entry.is_directory()) all.push_back(entry.path().string());
+  std::ranges::sort(all);
+  return all;
+}
+
 std::string source_name(const std::string& source) {
   fs::path path(source);
   bool ours = !source.starts_with(HOCKET_DATA);
