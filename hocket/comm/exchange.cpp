@@ -2,7 +2,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "hocket/base/small_vector.h"
 #include "hocket/comm/reduce.h"
 #include "hocket/comm/round_work.h"
 
@@ -14,11 +13,11 @@ void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
-void reduce_range(const Round& round, std::size_t member, std::int64_t first, std::int64_t last) {
+void reduce_range(const Round& round, std::size_t member, std::int64_t first, std::int64_t last,
+                  MemoryLists& lists) {
   const PostedCall& any = round.at(0);
   std::int64_t size = bytes(any.dtype);
-  SmallVector<const void*, 64> operands;
-  SmallVector<void*, 64> results;
+  auto& [operands, results] = lists;
   while (first < last) {
     std::int64_t end = last;
     int owner = any.kind == Kind::reduce ? any.peer : -1;  // -1: all
@@ -37,8 +36,7 @@ void reduce_range(const Round& round, std::size_t member, std::int64_t first, st
       if (r.recv != nullptr && (owner < 0 || participant == owner))
         results.push_back(r.recv + (first - skipped) * size);
     }
-    reduce_elements(any.dtype, any.reduce, {operands.data(), operands.size()},
-                    {results.data(), results.size()}, end - first);
+    reduce_elements(any.dtype, any.reduce, operands, results, end - first);
     if (any.kind == Kind::reduce)
       for (int participant = 0; participant < round.participants; ++participant)
         if (const auto& r = round.at(participant).ranges[member];
@@ -86,7 +84,8 @@ void exchange_rows(const Round& round, int to) {
 
 }  // namespace
 
-void exchange(const Round& round, std::int64_t first, std::int64_t last) {
+void exchange(const Round& round, std::int64_t first, std::int64_t last,
+              MemoryLists& lists) noexcept {
   const PostedCall& any = round.at(0);
   if (facts(any.kind).result == ResultSize::by_rows) {
     for (std::int64_t to = first; to < last; ++to) exchange_rows(round, static_cast<int>(to));
@@ -98,7 +97,7 @@ void exchange(const Round& round, std::int64_t first, std::int64_t last) {
     if (c.result == ResultSize::gathered) length *= round.participants;
     std::int64_t end = std::min(last, length);
     if (first < end)
-      c.reduces ? reduce_range(round, m, first, end) : copy_range(round, m, first, end);
+      c.reduces ? reduce_range(round, m, first, end, lists) : copy_range(round, m, first, end);
     first = std::max<std::int64_t>(first - length, 0);
     last -= length;
   }

@@ -19,7 +19,8 @@ class InProcessGroup final : public ProcessGroup {
         group_(std::move(group)),
         index_(index),
         rank_(group_->ranks[static_cast<std::size_t>(index)]),
-        me_(*shared_->ranks[static_cast<std::size_t>(rank_)]) {
+        me_(*shared_->ranks[static_cast<std::size_t>(rank_)]),
+        lists_(group_->ranks.size()) {
     ++shared_->ends;
   }
   ~InProcessGroup() override;
@@ -55,6 +56,7 @@ class InProcessGroup final : public ProcessGroup {
   int index_;
   int rank_;  // in the world
   RankState& me_;
+  MemoryLists lists_;
   std::vector<std::pair<std::pair<int, int>, RoundSequence*>> pairs_;  // those used so far
 };
 
@@ -181,15 +183,10 @@ bool InProcessGroup::meet(PostedCall& p) {
 /// Does this rank's share and, with `for_others`, what is left of other shares. Returns true if all
 /// work is done.
 bool InProcessGroup::work_on(PostedCall& p, bool for_others) {
-  bool helped = false;
-  try {
-    helped = help(p, p.participant, shared_->failed, shared_->options.timed);
-    for (int i = 1; for_others && i < p.round.participants; ++i)
-      helped |= help(p, (p.participant + i) % p.round.participants, shared_->failed,
-                     shared_->options.timed);
-  } catch (const std::exception& e) {  // out of memory: the others would wait until the deadline
-    give_up(fmt::format("{}: {}", title(p), e.what()));
-  }
+  bool helped = help(p, p.participant, shared_->failed, shared_->options.timed, lists_);
+  for (int i = 1; for_others && i < p.round.participants; ++i)
+    helped |= help(p, (p.participant + i) % p.round.participants, shared_->failed,
+                   shared_->options.timed, lists_);
   // Notifies even if not all work is done: two ranks that finish at the same time may not see each
   // other's part, and each would rely on the other to wake the sleeping ranks.
   if (helped) shared_->notify(*p.round.sequence, p.participant);

@@ -99,7 +99,8 @@ class ProcessGroup {
   virtual Work start(const CollectiveCall& call) = 0;
   /// Makes room for a call that will be started again and again: no start, test or wait allocates
   /// memory as long as each call that was announced here is in flight at most once, and no operand
-  /// has to be copied. For before the first start.
+  /// has to be copied: one that a result overlaps without being in its place, which no plan has.
+  /// For before the first start.
   virtual void expect(const CollectiveCall& call) { (void)call; }
 
  protected:

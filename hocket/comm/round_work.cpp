@@ -44,7 +44,8 @@ Split split_of(const PostedCall& p) {
   return split;
 }
 
-bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed, bool timed) {
+bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed, bool timed,
+          MemoryLists& lists) {
   PostedCall& owner = p.round.at(participant);
   const Split& split = p.split;
   const std::uint64_t epoch = std::uint64_t{p.epoch} << 32;
@@ -66,12 +67,7 @@ bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed,
     std::int64_t begin = participant * split.share,
                  end = std::min(begin + split.share, split.units);
     std::int64_t first = begin + taken * split.chunk, last = std::min(first + split.chunk, end);
-    try {
-      if (first < last) exchange(p.round, first, last);
-    } catch (...) {
-      finish(PostedCall::dropped);  // otherwise withdraw() would wait for ever
-      throw;
-    }
+    if (first < last) exchange(p.round, first, last, lists);
     if (timed) owner.done_at.store(now(), std::memory_order_relaxed);
     if (all == 1)  // the only chunk: no other rank writes this word
       owner.done.store(epoch + 1, std::memory_order_release);

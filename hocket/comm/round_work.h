@@ -2,6 +2,7 @@
 // The progress of a round: which participants have posted, and how the work is divided and done.
 
 #include <string>
+#include <vector>
 
 #include "hocket/comm/posted_call.h"
 
@@ -37,10 +38,22 @@ inline bool complete(PostedCall& p) {
   return p.finished == p.round.participants;
 }
 
+/// Where a reduction reads and writes, by participant: kept by the rank that works, so that nothing
+/// is allocated for a piece of work.
+struct MemoryLists {
+  explicit MemoryLists(std::size_t participants) {
+    operands.reserve(participants);
+    results.reserve(participants);
+  }
+  std::vector<const void*> operands;
+  std::vector<void*> results;
+};
+
 /// Does all chunks of a participant's share that no rank has taken. Returns true if there were any.
-/// Stops once `failed` is set, so that no memory of a rank that has withdrawn is touched. A chunk
-/// that throws counts as dropped, and the round never completes.
-bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed, bool timed);
+/// Stops once `failed` is set, so that no memory of a rank that has withdrawn is touched; the round
+/// never completes then. `lists` has room for the participants.
+bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed, bool timed,
+          MemoryLists& lists);
 /// Called after `failed` is set: returns when no other rank accesses the memory of the rank of `p`
 /// any more, after at most the time of one chunk.
 void withdraw(const PostedCall& p);
@@ -60,6 +73,8 @@ std::string title(const RoundSequence& sequence, Kind kind, std::int64_t channel
 
 /// Does the units of work in [first, last). A unit is an element of an operand (members follow each
 /// other); in an all_gather, an element of a result; in an all_to_all, a receiving rank.
-void exchange(const Round& round, std::int64_t first, std::int64_t last);
+/// Must not fail: others may be at work on the same call.
+void exchange(const Round& round, std::int64_t first, std::int64_t last,
+              MemoryLists& lists) noexcept;
 
 }  // namespace hocket::comm
