@@ -176,12 +176,16 @@ PlanFinding overlap_of_members(const PlanScope& s, const PlanPhase& phase, const
   }
   Written written(s.plan, results);
   if (PlanFinding finding = written.find_overlap()) return finding;
-  for (std::size_t k = 0; k < operands.size(); ++k)
-    if (const Location* other =
-            written.find(bytes_of(s.plan, operands[k]),
-                         [&](const Location& result) { return &result == &results[k]; }))
-      return fmt::format("operand @{} overlaps the result @{} of another member",
-                         operands[k].offset, other->offset);
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    auto accept = [&](const Location& result) {
+      return i.op->collective->elementwise && &result == &results[k] &&
+             same_place(s.plan, result, operands[k]);
+    };
+    if (const Location* other = written.find(bytes_of(s.plan, operands[k]), accept))
+      return fmt::format(
+          "operand @{} overlaps the result @{}{}", operands[k].offset, other->offset,
+          other == &results[k] ? ", wanted all of it or nothing" : " of another member");
+  }
   return std::nullopt;
 }
 
@@ -230,8 +234,9 @@ constexpr InstructionRule single_rules[] = {
     {{"workspace", "A workspace lies inside the arena, at a multiple of 64."}, workspace},
     {{"overlap",
       "Results overlap neither each other nor the workspace. A result of a kernel takes all bytes "
-      "of an operand, with its type and layout, or none. A result of a transfer may overlap the "
-      "operand of the same member only; for a send it is the operand."},
+      "of an operand, with its type and layout, or none. So does a result of a transfer, of the "
+      "operand of the same member and where the collective is elementwise; for a send it is the "
+      "operand."},
      overlap},
 };
 
