@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace hocket {
 
@@ -16,6 +17,11 @@ inline std::uint64_t mixed(std::uint64_t x) {
 
 struct MixedHash {
   std::size_t operator()(std::uint64_t x) const { return mixed(x); }
+  std::size_t operator()(const std::vector<std::int64_t>& list) const {
+    std::uint64_t hash = list.size();
+    for (std::int64_t v : list) hash = mixed(hash ^ static_cast<std::uint64_t>(v));
+    return hash;
+  }
 };
 
 }  // namespace hocket

@@ -273,10 +273,10 @@ int run(const RunVerb& verb) {
     Step step;
     RunReport report;
     if (verb.sources.size() == 1 && is_plan_file(verb.sources[0])) {
-      Plan plan = load_plan_to_run(verb, options);
-      step = step_of(plan, verb.sources[0]);
+      auto plan = std::make_shared<const Plan>(load_plan_to_run(verb, options));
+      step = step_of(*plan, verb.sources[0]);
       if (!verb.state.empty()) load_state(step, verb.state);
-      report = hocket::run(step, options, &plan);
+      report = hocket::run(step, options, plan);
     } else {
       step = load_step(verb.sources);
       if (!verb.state.empty()) load_state(step, verb.state);

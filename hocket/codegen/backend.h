@@ -2,37 +2,24 @@
 // Kernels: how a node is run. A backend prepares a kernel for a node once; the kernel is then bound
 // to addresses, and the bound kernel is run any number of times.
 //
-//     prepare(op, attributes, types)    once for each kind of call: layouts, workspace, machine
-//     code bind(addresses)                   once for each instruction of a plan run() every step:
-//     no allocation, no look-up
+//     prepare(op, attributes, types)    once for each kind of call (call_key.h)
+//     bind(addresses)                   once for each instruction of a plan
+//     run()                             every step: no allocation, no look-up
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "hocket/ops/call_key.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/layout.h"
 
 namespace hocket {
-
-/// A call without its values.
-struct KernelSpec {
-  const Op& op;
-  const Attributes& attributes;
-  std::span<const Type> operands;
-  std::span<const Type> results;
-  const World& world;
-  int rank = 0;  ///< of the program: for ops that depend on the rank
-
-  template <class T>
-  const T& attr(std::string_view name) const {
-    return attribute<T>(op, attributes, name);
-  }
-};
 
 /// What a kernel wants of one operand or result.
 struct Port {
@@ -106,7 +93,18 @@ class Backend {
 };
 
 /// The kernel of an op that is neither a composite, a collective, a wait nor a call: its body, its
-/// view or its reference kernel (ops).
+/// view or its reference kernel (ops). Threads may share it.
 std::shared_ptr<const Kernel> prepare_reference(const KernelSpec& spec);
+
+/// Reference kernels, prepared once for each kind of call. Serves any number of threads.
+class ReferenceKernels {
+ public:
+  /// As prepare_reference.
+  std::shared_ptr<const Kernel> prepare(const KernelSpec& spec);
+
+ private:
+  std::mutex mutex_;
+  ByCall<std::shared_ptr<const Kernel>> prepared_;
+};
 
 }  // namespace hocket

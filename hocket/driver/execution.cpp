@@ -28,7 +28,7 @@ std::unique_ptr<comm::Transport> make_transport(int ranks, const RunOptions& opt
 
 }  // namespace
 
-Execution::Execution(const Program& program, const Plan* plan, int ranks,
+Execution::Execution(const Program& program, std::shared_ptr<const Plan> plan, int ranks,
                      const RunOptions& options) {
   transport_ = make_transport(ranks, options);
   if (transport_ == nullptr) {
@@ -39,7 +39,8 @@ Execution::Execution(const Program& program, const Plan* plan, int ranks,
   auto backend = [name = options.backend, threads = options.threads] {
     return make_backend(name, threads);
   };
-  auto running = std::make_unique<Ranks>(*plan, *transport_, RanksOptions{backend, options.trace});
+  auto running =
+      std::make_unique<Ranks>(std::move(plan), *transport_, RanksOptions{backend, options.trace});
   ranks_ = running.get();
   executor_ = std::move(running);
 }

@@ -16,7 +16,8 @@ class Execution {
   /// For a program of this many ranks, or this many copies of a program for one rank. Ranks that
   /// run at once execute its plan; the interpreter needs none. Error when an option has an invalid
   /// value.
-  Execution(const Program& program, const Plan* plan, int ranks, const RunOptions& options);
+  Execution(const Program& program, std::shared_ptr<const Plan> plan, int ranks,
+            const RunOptions& options);
 
   Executor& executor() { return *executor_; }
   /// Null for the interpreter, which has no plan, no times and no trace.

@@ -168,7 +168,7 @@ MemoryReport memory_of(const Plan& plan, const RunOptions& options) {
 
 }  // namespace
 
-RunReport run(Step step, const RunOptions& options, const Plan* given) {
+RunReport run(Step step, const RunOptions& options, std::shared_ptr<const Plan> plan) {
   RunReport report;
   report.ranks = ranks_to_run(step.program, options);
   report.iterations =
@@ -176,22 +176,18 @@ RunReport run(Step step, const RunOptions& options, const Plan* given) {
   require_fit(step, options, report.iterations);
   if (step.program.world->ranks() == 1) repeat_for_copies(step.recording, report.ranks);
 
-  std::optional<Plan> made;
   Program program = step.program;
-  if (given != nullptr) {
-    program = given->program;
-  } else if (options.comm == "in_order") {
+  if (plan == nullptr && options.comm != "in_order")
+    plan = std::make_shared<const Plan>(make_plan(step, options, report));
+  if (plan != nullptr)
+    program = plan->program;
+  else
     report.compiled = compile(program, options.compile);
-  } else {
-    made = make_plan(step, options, report);
-    program = made->program;
-    given = &*made;
-  }
   count(program, report);
-  if (given != nullptr) report.memory = memory_of(*given, options);
+  if (plan != nullptr) report.memory = memory_of(*plan, options);
 
   report.numerics = numerics_of(make_backend(options.backend, options.threads).get());
-  Execution execution(program, given, report.ranks, options);
+  Execution execution(program, std::move(plan), report.ranks, options);
   Feed feed(step, report.ranks, options.random_inputs);
   InputMap compiled_inputs(step.program, program);
   Loop loop(execution.executor(), shard_state(step.program, program, feed.state()));

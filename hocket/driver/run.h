@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -86,6 +87,6 @@ struct RunReport {
 /// Compiles the step's program, or takes the plan that was made from it, and runs it. Error when
 /// the options do not fit the step, RunError when a rank fails, waits too long, or calls another
 /// collective than the others.
-RunReport run(Step step, const RunOptions& options, const Plan* plan = nullptr);
+RunReport run(Step step, const RunOptions& options, std::shared_ptr<const Plan> plan = nullptr);
 
 }  // namespace hocket

@@ -7,12 +7,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "hocket/codegen/backend.h"
 #include "hocket/ir/program.h"
+#include "hocket/ops/expand.h"
 
 namespace hocket {
 
@@ -55,31 +54,30 @@ class Expander {
   Steps expand(const Graph& phase);
 
  private:
-  using Key = std::vector<std::int64_t>;
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const;
-  };
-  /// How a kind of call is run: by a kernel, by the nodes of a body, or neither.
+  /// How a kind of call is run: by a kernel or by the nodes of an expansion.
   struct Known {
     std::shared_ptr<const Kernel> kernel;
     bool by_backend = false;
-    std::unique_ptr<const Graph> expansion;
-    const Graph* body = nullptr;             // the expansion, or a region
-    std::vector<Value> parameters, results;  // of the body
+    Expansion expansion;
+  };
+  struct Body {
+    const Graph& graph;
+    std::span<const Value> parameters, results;
   };
 
-  void write_key(const Graph& graph, NodeId n);
   const Known& lookup(const Graph& graph, NodeId n);
-  Known prepare(const Graph& graph, NodeId n);
+  Known prepare(const KernelSpec& spec, const Graph& graph);
+  void add_body(const Body& body, const Graph& graph, NodeId n, NodeId origin,
+                std::vector<ValueNumber>& numbers, Steps& out);
   void add(const Graph& graph, NodeId n, NodeId origin, std::vector<ValueNumber>& numbers,
            Steps& out);
 
   const World& world_;
   int rank_;
   Backend* backend_;
-  Key key_;
-  std::unordered_map<Key, Known, KeyHash> known_;
-  std::unordered_map<std::string, std::int64_t> texts_;  // numbers for keys
+  ByCall<Known> known_;
+  CallKey key_;                           // of the call at hand
+  std::vector<Type> operands_, results_;  // its types
 };
 
 }  // namespace hocket

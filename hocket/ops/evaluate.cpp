@@ -1,47 +1,18 @@
+#include "hocket/ops/evaluate.h"
+
 #include <algorithm>
 
-#include "hocket/base/error.h"
-#include "hocket/ops/expand.h"
 #include "hocket/ops/reference_call.h"
 
 namespace hocket {
 namespace {
 
-/// Builds the expansion in a graph of its own and runs it node by node.
-std::vector<Tensor> run_expansion(const Graph& graph, NodeId n, std::span<const Tensor> inputs,
-                                  int rank, const RunInstead& instead) {
-  const Node& node = graph[n];
-  std::vector<Type> types;
-  for (Value v : graph.results(n)) types.push_back(graph.type(v));
-  Graph body("expansion", graph.shared_world());
-  std::vector<Value> operands;
-  for (const Tensor& t : inputs) operands.push_back(body.add_input(t.type(), "x"));
-  ExpandCall call{At(body), *node.op, node.attributes, operands, types};
-  std::vector<Value> outputs = node.op->expand(call);
-  std::vector<Tensor> values(body.value_bound()), results;
-  for (std::size_t i = 0; i < inputs.size(); ++i) values[operands[i].index] = inputs[i];
-  for (NodeId m : std::as_const(body).nodes()) {
-    std::vector<Tensor> arguments;
-    for (Value v : body[m].inputs) arguments.push_back(values[v.index]);
-    std::vector<Tensor> made = evaluate(body, m, arguments, rank, instead);
-    for (std::uint32_t i = 0; i < made.size(); ++i)
-      values[body.result(m, i).index] = std::move(made[i]);
-  }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    results.push_back(values[outputs[i].index]);
-    if (results[i].type() != types[i])
-      internal_fail("{}: its expansion gives other types", node.op->name);
-  }
-  return results;
-}
-
-/// The result of a view of a row-major operand that is row-major itself: the same bytes.
-std::optional<Tensor> alias(const ReferenceOp& op, std::span<const Tensor> inputs) {
-  if (op.op().view == nullptr) return std::nullopt;
-  const Type& type = op.results()[0];
-  std::optional<ViewOf> view = op.view(Layout::row_major(inputs[0].type().elements()));
-  bool same = view->layout.is_row_major() && type.elements() == inputs[0].type().elements();
-  return same ? std::optional(Tensor(type, inputs[0])) : std::nullopt;
+/// Whether the result of a view of a row-major operand is row-major itself: the same bytes.
+bool has_same_bytes(const ReferenceOp& op) {
+  if (op.op().view == nullptr) return false;
+  std::int64_t elements = op.operands()[0].elements();
+  std::optional<ViewOf> view = op.view(Layout::row_major(elements));
+  return view->layout.is_row_major() && op.results()[0].elements() == elements;
 }
 
 /// The bytes of an operand that nobody else holds, where the result of a body can take them; else
@@ -54,6 +25,24 @@ Tensor result_of(const ReferenceOp& op, std::size_t i, std::span<const Tensor> i
   return Tensor(type);
 }
 
+std::vector<Tensor> run_prepared(const std::shared_ptr<const ReferenceOp>& op, bool same_bytes,
+                                 std::span<const Tensor> inputs) {
+  if (same_bytes) return {Tensor(op->results()[0], inputs[0])};
+  std::vector<Tensor> results;
+  results.reserve(op->results().size());
+  for (std::size_t i = 0; i < op->results().size(); ++i)
+    results.push_back(result_of(*op, i, inputs));
+  std::vector<ConstView> from;
+  std::vector<View> to;
+  from.reserve(inputs.size());
+  to.reserve(results.size());
+  for (const Tensor& t : inputs) from.push_back(view_of(t));
+  for (Tensor& t : results) to.push_back(view_of(t));
+  Tensor scratch(Type{DType::u8, false, {op->scratch_bytes()}});
+  ReferenceCall(op, from, to, scratch.bytes()).run();
+  return results;
+}
+
 }  // namespace
 
 std::vector<Tensor> run_reference(const Op& op, const Attributes& attributes,
@@ -61,23 +50,50 @@ std::vector<Tensor> run_reference(const Op& op, const Attributes& attributes,
                                   const World& world, int rank) {
   std::vector<Type> operands;
   for (const Tensor& t : inputs) operands.push_back(t.type());
-  auto prepared = std::make_shared<ReferenceOp>(op, attributes, operands, types, world, rank);
-  if (auto same = alias(*prepared, inputs)) return {*same};
-  std::vector<Tensor> results;
-  for (std::size_t i = 0; i < types.size(); ++i) results.push_back(result_of(*prepared, i, inputs));
-  std::vector<ConstView> from;
-  std::vector<View> to;
-  for (const Tensor& t : inputs) from.push_back(view_of(t));
-  for (Tensor& t : results) to.push_back(view_of(t));
-  Tensor scratch(Type{DType::u8, false, {prepared->scratch_bytes()}});
-  ReferenceCall(prepared, from, to, scratch.bytes()).run();
+  auto prepared =
+      std::make_shared<ReferenceOp>(KernelSpec{op, attributes, operands, types, world, rank});
+  return run_prepared(prepared, has_same_bytes(*prepared), inputs);
+}
+
+Evaluator::Evaluator(RunInstead instead) : instead_(std::move(instead)) {}
+
+Evaluator::~Evaluator() = default;
+
+const Evaluator::Prepared& Evaluator::prepared(const KernelSpec& spec, const Graph& graph) {
+  write_key(key_, spec);
+  auto found = known_.find(key_);
+  if (found != known_.end()) return found->second;
+  Prepared made;
+  if (spec.op.expand != nullptr) {
+    made.expansion = expand(spec, graph.shared_world());
+  } else {
+    made.op = std::make_shared<ReferenceOp>(spec);
+    made.same_bytes = has_same_bytes(*made.op);
+  }
+  return known_.emplace(key_, std::move(made)).first->second;
+}
+
+std::vector<Tensor> Evaluator::run_expansion(const Expansion& expansion,
+                                             std::span<const Tensor> inputs, int rank) {
+  const Graph& body = *expansion.body;
+  std::vector<Tensor> values(body.value_bound()), results;
+  for (std::size_t i = 0; i < inputs.size(); ++i) values[expansion.parameters[i].index] = inputs[i];
+  for (NodeId m : body.nodes()) {
+    std::vector<Tensor> arguments;
+    for (Value v : body[m].inputs) arguments.push_back(values[v.index]);
+    std::vector<Tensor> made = run(body, m, arguments, rank);
+    for (std::uint32_t i = 0; i < made.size(); ++i)
+      values[body.result(m, i).index] = std::move(made[i]);
+  }
+  for (Value v : expansion.results) results.push_back(values[v.index]);
   return results;
 }
 
-std::vector<Tensor> evaluate(const Graph& graph, NodeId n, std::span<const Tensor> inputs, int rank,
-                             const RunInstead& instead) {
+std::vector<Tensor> Evaluator::run(const Graph& graph, NodeId n, std::span<const Tensor> inputs,
+                                   int rank) {
   const Node& node = graph[n];
-  std::vector<Type> types;
+  std::vector<Type> operands, types;
+  for (const Tensor& t : inputs) operands.push_back(t.type());
   for (Value v : graph.results(n)) types.push_back(graph.type(v));
   // All results are empty: no kernel must walk over operands, whose other dimensions may be huge.
   if (std::ranges::all_of(types, [](const Type& t) { return t.elements() == 0; })) {
@@ -85,12 +101,20 @@ std::vector<Tensor> evaluate(const Graph& graph, NodeId n, std::span<const Tenso
     for (const Type& t : types) results.emplace_back(t);
     return results;
   }
-  if (instead) {
-    std::vector<Tensor> results = instead(graph, n, inputs);
+  if (instead_) {
+    std::vector<Tensor> results = instead_(graph, n, inputs, rank);
     if (!results.empty()) return results;
   }
-  if (node.op->expand != nullptr) return run_expansion(graph, n, inputs, rank, instead);
-  return run_reference(*node.op, node.attributes, inputs, types, graph.world(), rank);
+  const Prepared& p =
+      prepared({*node.op, node.attributes, operands, types, graph.world(), rank}, graph);
+  // Elements of an unordered map keep their addresses while nodes of the expansion are added.
+  if (p.op == nullptr) return run_expansion(p.expansion, inputs, rank);
+  return run_prepared(p.op, p.same_bytes, inputs);
+}
+
+std::vector<Tensor> evaluate(const Graph& graph, NodeId node, std::span<const Tensor> inputs,
+                             int rank) {
+  return Evaluator().run(graph, node, inputs, rank);
 }
 
 }  // namespace hocket

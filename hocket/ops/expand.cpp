@@ -1,10 +1,22 @@
 #include "hocket/ops/expand.h"
 
+#include <algorithm>
+
 #include "hocket/base/error.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"
 
 namespace hocket {
+namespace {
+
+void require_types(const Graph& body, std::span<const Value> results, std::span<const Type> types,
+                   std::string_view what) {
+  bool same =
+      std::ranges::equal(results, types, [&](Value v, const Type& t) { return body.type(v) == t; });
+  if (!same) internal_fail("{}: its expansion gives other types", what);
+}
+
+}  // namespace
 
 std::span<const Value> ExpandCall::slot(std::size_t i) const {
   if (op.operands.size() == 1) return inputs;
@@ -21,10 +33,18 @@ std::vector<Value> expand(const Graph& graph, NodeId n, At at) {
   for (Value v : graph.results(n)) types.push_back(graph.type(v));
   ExpandCall call{at, *node.op, node.attributes, {node.inputs.data(), node.inputs.size()}, types};
   std::vector<Value> results = node.op->expand(call);
-  for (std::size_t i = 0; i < types.size(); ++i)
-    if (results.size() != types.size() || at.graph->type(results[i]) != types[i])
-      internal_fail("{}: its expansion gives other types", graph.describe(n));
+  require_types(*at.graph, results, types, graph.describe(n));
   return results;
+}
+
+Expansion expand(const KernelSpec& spec, std::shared_ptr<const World> world) {
+  auto body = std::make_unique<Graph>("expansion", std::move(world));
+  std::vector<Value> parameters;
+  for (const Type& t : spec.operands) parameters.push_back(body->add_input(t, "x"));
+  ExpandCall call{At(*body), spec.op, spec.attributes, parameters, spec.results};
+  std::vector<Value> results = spec.op.expand(call);
+  require_types(*body, results, spec.results, spec.op.name);
+  return {std::move(body), std::move(parameters), std::move(results)};
 }
 
 namespace expansion {

@@ -1,10 +1,12 @@
 #pragma once
 // Composites: ops that are defined by their expansion into smaller ops.
 
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "hocket/ir/graph.h"
+#include "hocket/ops/call_key.h"
 
 namespace hocket {
 
@@ -30,6 +32,14 @@ struct ExpandCall {
 /// Builds the expansion of a composite node at `at`, from its operands; returns the values that
 /// stand for its results. The node itself stays.
 std::vector<Value> expand(const Graph& graph, NodeId node, At at);
+
+/// The nodes of a composite in a graph of their own, for all calls of one kind.
+struct Expansion {
+  std::unique_ptr<const Graph> body;
+  std::vector<Value> parameters, results;
+};
+/// `world` is that of the spec.
+Expansion expand(const KernelSpec& spec, std::shared_ptr<const World> world);
 
 namespace expansion {
 

@@ -1,8 +1,7 @@
 #pragma once
-// The reference execution of ops: what a kernel gets, and the function that runs any op.
+// The reference execution of ops: what a kernel gets, and a function that runs one.
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -96,16 +95,5 @@ struct ExchangeCall {
 std::vector<Tensor> run_reference(const Op& op, const Attributes& attributes,
                                   std::span<const Tensor> inputs, std::span<const Type> types,
                                   const World& world, int rank = 0);
-
-/// Runs a node instead of the reference kernel: returns the results, or none and does nothing.
-using RunInstead =
-    std::function<std::vector<Tensor>(const Graph&, NodeId, std::span<const Tensor>)>;
-
-/// Runs a node that is neither a collective, a wait nor a call, on the given operand values. The
-/// bits of the results depend only on op, attributes, types and operand bits (and the rank, for ops
-/// with `depends_on_rank`). `instead` is tried on the node and, where it declines a composite, on
-/// the nodes of its expansion.
-std::vector<Tensor> evaluate(const Graph& graph, NodeId node, std::span<const Tensor> inputs,
-                             int rank = 0, const RunInstead& instead = nullptr);
 
 }  // namespace hocket

@@ -35,13 +35,13 @@ auto ask(const ReferenceOp& op, F f) {
 
 }  // namespace
 
-ReferenceOp::ReferenceOp(const Op& op, const Attributes& attributes, std::span<const Type> operands,
-                         std::span<const Type> results, const World& world, int rank)
-    : op_(&op),
-      attributes_(attributes),
-      operands_(operands.begin(), operands.end()),
-      results_(results.begin(), results.end()),
-      place_(place_in_group(op, attributes, world, rank)) {
+ReferenceOp::ReferenceOp(const KernelSpec& spec)
+    : op_(&spec.op),
+      attributes_(spec.attributes),
+      operands_(spec.operands.begin(), spec.operands.end()),
+      results_(spec.results.begin(), spec.results.end()),
+      place_(place_in_group(spec.op, spec.attributes, spec.world, spec.rank)) {
+  const Op& op = spec.op;
   if (op.body != nullptr) {
     body_.emplace(op, operands_, results_[0]);
     scratch_bytes_ = body_->scratch_bytes();

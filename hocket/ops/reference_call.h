@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "hocket/ops/call_key.h"
 #include "hocket/ops/copy.h"
 #include "hocket/ops/elementwise_run.h"
 #include "hocket/ops/kernel.h"
@@ -12,12 +13,11 @@
 namespace hocket {
 
 /// What is known of a call before its values: of an op that is neither a composite, a collective, a
-/// wait nor a call.
+/// wait nor a call. Immutable, so that threads may share it.
 class ReferenceOp {
  public:
   /// Traces a body. InternalError for other ops.
-  ReferenceOp(const Op& op, const Attributes& attributes, std::span<const Type> operands,
-              std::span<const Type> results, const World& world, int rank);
+  explicit ReferenceOp(const KernelSpec& spec);
 
   const Op& op() const { return *op_; }
   const Attributes& attributes() const { return attributes_; }

@@ -9,6 +9,7 @@
 #include "hocket/base/text.h"
 #include "hocket/ir/world.h"
 #include "hocket/ops/constant.h"
+#include "hocket/ops/evaluate.h"
 #include "hocket/ops/infer.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"

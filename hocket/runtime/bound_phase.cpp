@@ -89,7 +89,7 @@ class Binder {
         *i.op, i.attributes, operand_types, result_types, *parts_.plan.program.world, parts_.role};
     std::shared_ptr<const Kernel> kernel;
     if (i.backend == 0) {
-      kernel = prepare_reference(spec);
+      kernel = parts_.kernels.prepare(spec);
     } else {
       const std::string& wanted = parts_.plan.backends.at(i.backend);
       std::string_view found = parts_.backend != nullptr ? parts_.backend->name() : "reference";

@@ -49,6 +49,7 @@ struct RankParts {
   const PlanGraph& graph;
   int role = 0;  ///< the rank of the program whose part it takes
   const Arena& arena;
+  ReferenceKernels& kernels;
   Backend* backend = nullptr;
   const std::vector<std::unique_ptr<comm::ProcessGroup>>& groups;  ///< as PlanGraph::groups
   bool keep_trace = false;

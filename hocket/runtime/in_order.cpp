@@ -14,6 +14,7 @@ InOrder::InOrder(const Program& program, int ranks, std::unique_ptr<Backend> bac
     : program_(program),
       ranks_(static_cast<std::size_t>(ranks)),
       backend_(std::move(backend)),
+      evaluator_(make_evaluator(backend_.get())),
       rotated_(std::ranges::any_of(program.graphs, is_rotated)) {
   std::iota(ranks_.begin(), ranks_.end(), 0);
   if (rotated_) {
@@ -85,7 +86,7 @@ std::span<Produced> InOrder::run(Window window, const InputTables& batch) {
   InputTables inputs;
   for (std::size_t i = 0; i < ranks_.size(); ++i) inputs.push_back(gather_inputs(phase, i, batch));
   std::vector<RankResult> results;
-  InterpretOptions options{.backend = backend_.get()};
+  InterpretOptions options{.evaluator = &evaluator_};
   if (program.world->ranks() > 1)
     results = interpret(program, inputs, options);
   else

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "hocket/ops/evaluate.h"
 #include "hocket/runtime/executor.h"
 
 namespace hocket {
@@ -42,6 +43,7 @@ class InOrder final : public Executor {
   Program program_;
   std::vector<int> ranks_;
   std::unique_ptr<Backend> backend_;
+  Evaluator evaluator_;                               // of all steps
   bool rotated_;                                      // otherwise the program is the only phase
   std::vector<std::vector<std::size_t>> first_slot_;  // by graph and input; last: their number
   std::map<Window, Phase> phases_;

@@ -8,6 +8,7 @@
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/iter/lags.h"
+#include "hocket/ops/copy.h"
 
 namespace hocket {
 namespace {
@@ -27,7 +28,8 @@ std::size_t most_calls(const std::vector<BoundPhase>& phases) {
 }  // namespace
 
 Rank::Rank(const Plan& plan, Identity identity, comm::Transport& transport,
-           std::unique_ptr<Backend> backend, std::span<Produced> outputs, bool keep_trace)
+           ReferenceKernels& kernels, std::unique_ptr<Backend> backend, std::span<Produced> outputs,
+           bool keep_trace)
     : plan_(plan),
       graph_(plan.graphs.at(plan.program.graph_index(identity.role))),
       body_(plan.program.graph_of(identity.role)),
@@ -36,7 +38,7 @@ Rank::Rank(const Plan& plan, Identity identity, comm::Transport& transport,
       arena_(graph_.arena_bytes),
       recorder_(identity.number, graph_.groups, graph_.labels, keep_trace) {
   join_groups(transport, identity);
-  bind(identity, keep_trace);
+  bind(identity, kernels, keep_trace);
   announce_calls();
   place_homes();
 }
@@ -49,8 +51,9 @@ void Rank::join_groups(comm::Transport& transport, Identity identity) {
   }
 }
 
-void Rank::bind(Identity identity, bool keep_trace) {
-  RankParts parts{plan_, graph_, identity.role, arena_, backend_.get(), groups_, keep_trace};
+void Rank::bind(Identity identity, ReferenceKernels& kernels, bool keep_trace) {
+  RankParts parts{plan_,   graph_,         identity.role, arena_,
+                  kernels, backend_.get(), groups_,       keep_trace};
   std::uint32_t transfers = 0;
   for (const PlanPhase& phase : graph_.phases) {
     phases_.push_back(bind_phase(parts, phase));
@@ -221,10 +224,7 @@ void Rank::put_in(const BoundPhase::HostValue& v, std::span<const Tensor> batch)
 void Rank::hand_out(const BoundPhase::HostValue& v) {
   Tensor& to = outputs_[v.index].value;
   if (!to.unique()) to = Tensor(v.place.type);
-  if (v.place.layout.is_row_major())
-    std::memcpy(to.bytes().data(), v.place.data, to.bytes().size());
-  else
-    copy_value(read_only(v.place), view_of(to));
+  copy_elements(to.bytes().data(), v.place.data, v.place.layout, bytes(v.place.type.dtype));
 }
 
 }  // namespace hocket

@@ -14,7 +14,8 @@
 namespace hocket {
 
 /// Used by the thread of this rank, or while that sleeps. In a step nothing is allocated, locked or
-/// looked up, unless a trace is kept or an output is held by somebody else.
+/// looked up, unless a trace is kept, an output is held by somebody else, or an input is not
+/// row-major in the arena, which is so in no plan that was lowered.
 class Rank {
  public:
   /// `number` is shown in messages; `role` is the rank of the program whose part it takes, see
@@ -23,10 +24,11 @@ class Rank {
     int number = 0, role = 0;
   };
 
-  /// Makes the arena and binds all phases to it. Outputs are written to `outputs`, by index. The
-  /// plan, the transport and `outputs` must outlive this. Error when there is no memory, or where
-  /// the plan does not fit this machine's kernels.
-  Rank(const Plan& plan, Identity identity, comm::Transport& transport,
+  /// Makes the arena and binds all phases to it. `kernels` is for all ranks of a
+  /// process. Outputs are written to `outputs`, by index. The plan, the transport and `outputs`
+  /// must outlive this. Error when there is no memory, or where the plan does not fit this
+  /// machine's kernels.
+  Rank(const Plan& plan, Identity identity, comm::Transport& transport, ReferenceKernels& kernels,
        std::unique_ptr<Backend> backend, std::span<Produced> outputs, bool keep_trace);
 
   /// By input of the graph of the program; the values have been checked. Error while transfers are
@@ -55,7 +57,7 @@ class Rank {
   };
 
   void join_groups(comm::Transport& transport, Identity identity);
-  void bind(Identity identity, bool keep_trace);
+  void bind(Identity identity, ReferenceKernels& kernels, bool keep_trace);
   void announce_calls();
   void place_homes();
   void execute(const BoundPhase& phase, const BoundInstruction& i, std::span<const Tensor> batch);

@@ -31,8 +31,9 @@ Plan lowered(const Program& program, const RanksOptions& options) {
 }  // namespace
 
 struct Ranks::Threads {
-  Threads(Plan given_plan, comm::Transport& given, const RanksOptions& options)
-      : plan(std::move(given_plan)), transport(given), numbers(given.hosted()) {
+  Threads(std::shared_ptr<const Plan> given_plan, comm::Transport& given,
+          const RanksOptions& options)
+      : shared(std::move(given_plan)), plan(*shared), transport(given), numbers(given.hosted()) {
     require_same_world(plan.program, given);
     make_produced();
     ranks.resize(numbers.size());
@@ -49,7 +50,7 @@ struct Ranks::Threads {
         Rank::Identity identity{numbers[i], plan.program.role_of(numbers[i])};
         std::span<Produced> outputs(produced.data() + first_output[i],
                                     first_output[i + 1] - first_output[i]);
-        ranks[i] = std::make_unique<Rank>(plan, identity, transport,
+        ranks[i] = std::make_unique<Rank>(plan, identity, transport, kernels,
                                           options.backend ? options.backend() : nullptr, outputs,
                                           options.trace);
       });
@@ -166,12 +167,14 @@ struct Ranks::Threads {
     return some;
   }
 
-  const Plan plan;
+  const std::shared_ptr<const Plan> shared;
+  const Plan& plan;
   comm::Transport& transport;
   std::span<const int> numbers;  // of the ranks below, in the world
   std::vector<Produced> produced, some;
   std::vector<std::size_t> first_output;              // in `produced`, by rank; last: its size
   std::vector<std::vector<std::size_t>> produced_by;  // by phase, in `produced`
+  ReferenceKernels kernels;                           // of all ranks
   std::vector<std::unique_ptr<Rank>> ranks;
   std::vector<std::exception_ptr> errors;
   std::exception_ptr failed;
@@ -187,8 +190,12 @@ struct Ranks::Threads {
   std::vector<std::jthread> threads;
 };
 
-Ranks::Ranks(Plan plan, comm::Transport& transport, const RanksOptions& options)
+Ranks::Ranks(std::shared_ptr<const Plan> plan, comm::Transport& transport,
+             const RanksOptions& options)
     : threads_(std::make_unique<Threads>(std::move(plan), transport, options)) {}
+
+Ranks::Ranks(Plan plan, comm::Transport& transport, const RanksOptions& options)
+    : Ranks(std::make_shared<const Plan>(std::move(plan)), transport, options) {}
 
 Ranks::Ranks(const Program& program, comm::Transport& transport, const RanksOptions& options)
     : Ranks((require_same_world(program, transport), lowered(program, options)), transport,

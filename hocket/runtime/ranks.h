@@ -28,6 +28,8 @@ class Ranks final : public Executor {
   /// and is for as many ranks as the plan's program: Error otherwise, and where the plan does not
   /// fit the kernels of this machine. Of a plan for one rank, each rank of the transport runs a
   /// copy; copies do not communicate.
+  Ranks(std::shared_ptr<const Plan> plan, comm::Transport& transport,
+        const RanksOptions& options = {});
   Ranks(Plan plan, comm::Transport& transport, const RanksOptions& options = {});
   /// Lowers the program with a backend of the options.
   Ranks(const Program& program, comm::Transport& transport, const RanksOptions& options = {});

@@ -61,7 +61,8 @@ std::map<std::string_view, int> run_all(bool only_row_major) {
   for (const Sample& sample : all_samples()) {
     SCOPED_TRACE(sample.title());
     Program program = parse(sample.program, ops::all());
-    interpret(program, inputs_of(sample, program), {.backend = &backend});
+    Evaluator evaluator = make_evaluator(&backend);
+    interpret(program, inputs_of(sample, program), {.evaluator = &evaluator});
   }
   return ran;
 }

@@ -108,7 +108,8 @@ TEST(Samples, AgreeThroughTheLibrary) {
     try {
       Program program = parse(sample.program, ops::all());
       backend.ran_any = false;
-      auto results = interpret(program, inputs_of(sample, program), {.backend = &backend});
+      Evaluator evaluator = make_evaluator(&backend);
+      auto results = interpret(program, inputs_of(sample, program), {.evaluator = &evaluator});
       // Sums in another order; where bf16 is the result, one of its steps.
       bool half = sample.program.find("bf16") != std::string::npos;
       expect_values(sample, results, !backend.ran_any ? 0 : half ? 0x1p-7 : 1e-5);
@@ -129,8 +130,9 @@ void expect_same_by(Backend& backend) {
     try {
       Program program = parse(sample.program, ops::all());
       auto inputs = inputs_of(sample, program);
+      Evaluator evaluator = make_evaluator(&backend);
       auto plain = interpret(program, inputs),
-           got = interpret(program, inputs, {.backend = &backend});
+           got = interpret(program, inputs, {.evaluator = &evaluator});
       for (std::size_t r = 0; r < plain.size(); ++r)
         for (std::size_t i = 0; i < plain[r].outputs.size(); ++i)
           EXPECT_TRUE(same_bits(plain[r].outputs[i], got[r].outputs[i]))

@@ -21,9 +21,10 @@ std::string digest(const Program& program, const DigestOptions& options) {
   try {
     Step step{.source = "random", .program = program};
     if (options.comm == "in_order") return run(step, how).digest;
-    Plan plan = make_plan(step, {.compile = how.compile, .backend = how.backend});
-    verify_plan(plan);
-    return run(step, how, &plan).digest;
+    auto plan = std::make_shared<const Plan>(
+        make_plan(step, {.compile = how.compile, .backend = how.backend}));
+    verify_plan(*plan);
+    return run(step, how, plan).digest;
   } catch (const std::exception& e) {
     return fmt::format("error: {}", e.what());
   }

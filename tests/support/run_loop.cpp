@@ -18,7 +18,11 @@ bool has_delays(const Program& program) { return std::ranges::any_of(program.gra
 class Loop {
  public:
   Loop(const Program& program, const LoopInputs& inputs, const LoopHook& hook, Backend* backend)
-      : program_(program), inputs_(inputs), hook_(hook), backend_(backend), state_(inputs.state) {
+      : program_(program),
+        inputs_(inputs),
+        hook_(hook),
+        evaluator_(make_evaluator(backend)),
+        state_(inputs.state) {
     forwarded_.resize(state_.size());
     if (has_delays(program)) shape_ = loop_shape(program);
     for (const Graph& g : program.graphs) lags_[&g] = output_lags(g);
@@ -81,7 +85,7 @@ class Loop {
         given[r].push_back(it == from.end() || dead ? Tensor{} : it->second);
       }
     }
-    InterpretOptions options{.backend = backend_};
+    InterpretOptions options{.evaluator = &evaluator_};
     if (hook_)
       options.hook = [&](int rank, const Graph& g, NodeId n, std::span<const Tensor>) {
         hook_(rank, g, n);
@@ -115,7 +119,7 @@ class Loop {
   const Program& program_;
   const LoopInputs& inputs_;
   const LoopHook& hook_;
-  Backend* backend_;
+  Evaluator evaluator_;
   LoopShape shape_;
   std::map<const Graph*, std::vector<int>> lags_;
   std::map<Window, Program> phases_;

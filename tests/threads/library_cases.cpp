@@ -3,6 +3,7 @@
 #include "hocket/base/element.h"
 #include "hocket/codegen/row_major.h"
 #include "hocket/ir/parse.h"
+#include "hocket/ops/evaluate.h"
 #include "hocket/ops/ops.h"
 
 namespace hocket {

@@ -161,7 +161,8 @@ TEST(Library, MatmulsInsideACompositeAndARegionReachIt) {
   const Graph& g = p.graphs[0];
   std::vector<std::vector<Tensor>> inputs{
       {numbers(g.type(g.inputs()[0].value), 1), numbers(g.type(g.inputs()[1].value), 2)}};
-  auto plain = interpret(p, inputs), offered = interpret(p, inputs, {.backend = &counting});
+  Evaluator evaluator = make_evaluator(&counting);
+  auto plain = interpret(p, inputs), offered = interpret(p, inputs, {.evaluator = &evaluator});
   EXPECT_EQ(counting.attentions, 1);
   EXPECT_EQ(counting.matmuls, 3);
   for (std::size_t i : {0u, 1u}) EXPECT_TRUE(same_bits(plain[0].outputs[i], offered[0].outputs[i]));

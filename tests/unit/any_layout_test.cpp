@@ -9,6 +9,7 @@
 
 #include "hocket/base/element.h"
 #include "hocket/ir/parse.h"
+#include "hocket/ops/evaluate.h"
 #include "hocket/ops/ops.h"
 
 namespace hocket {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "hocket/base/error.h"
-#include "hocket/base/hash.h"
 #include "hocket/codegen/library/primitive.h"
 #include "hocket/ops/ops.h"
 
@@ -27,34 +26,9 @@ bool computable(const Type& type) {
   return library::data_type(type.dtype).has_value() && type.elements() > 0;
 }
 
-void append(std::vector<std::int64_t>& key, std::span<const std::int64_t> list) {
-  key.push_back(static_cast<std::int64_t>(list.size()));
-  key.insert(key.end(), list.begin(), list.end());
-}
-
-void append(std::vector<std::int64_t>& key, const Type& type) {
-  key.push_back(static_cast<std::int64_t>(type.dtype));
-  append(key, {type.shape.data(), type.shape.size()});
-}
-
-void append(std::vector<std::int64_t>& key, const Layout& layout) {
+void append(CallKey& key, const Layout& layout) {
   key.push_back(static_cast<std::int64_t>(layout.axes().size()));
   for (Layout::Axis axis : layout.axes()) key.insert(key.end(), {axis.size, axis.stride});
-}
-
-std::vector<std::int64_t> key_of(const KernelSpec& spec) {
-  std::vector<std::int64_t> key{reinterpret_cast<std::intptr_t>(&spec.op)};
-  for (const Attribute& a : spec.attributes.values()) {
-    if (const auto* list = std::get_if<Ints>(&a))
-      append(key, *list);
-    else if (const auto* flag = std::get_if<bool>(&a))
-      key.push_back(*flag ? 1 : 0);
-    else
-      key.push_back(std::get<std::int64_t>(a));
-  }
-  for (const Type& type : spec.operands) append(key, type);
-  append(key, spec.results[0]);
-  return key;
 }
 
 std::string_view instruction_set() {
@@ -93,12 +67,6 @@ Library::Library(int threads) : engine_(std::make_unique<library::Engine>()) {
 
 Library::~Library() = default;
 
-std::size_t Library::KeyHash::operator()(const Key& key) const {
-  std::uint64_t hash = key.size();
-  for (std::int64_t v : key) hash = mixed(hash ^ static_cast<std::uint64_t>(v));
-  return hash;
-}
-
 std::string Library::numerics() const {
   const dnnl::version_t* v = dnnl::version();
   return fmt::format("library: oneDNN {}.{}.{}, {}, {} thread{}", v->major, v->minor, v->patch,
@@ -106,8 +74,8 @@ std::string Library::numerics() const {
 }
 
 template <class Prepare>
-std::shared_ptr<const Kernel> Library::cached(std::string_view name, Key key, Prepare prepare) {
-  auto found = prepared_.find(key);
+std::shared_ptr<const Kernel> Library::cached(std::string_view name, Prepare prepare) {
+  auto found = prepared_.find(key_);
   if (found != prepared_.end()) return found->second;
   if (prepared_.size() == most_prepared) prepared_.clear();
   std::shared_ptr<const Kernel> kernel;
@@ -118,7 +86,7 @@ std::shared_ptr<const Kernel> Library::cached(std::string_view name, Key key, Pr
     if (e.status != dnnl_unimplemented && e.status != dnnl_invalid_arguments)
       internal_fail("library: {}: oneDNN says '{}'", name, e.what());
   }
-  return prepared_.emplace(std::move(key), std::move(kernel)).first->second;
+  return prepared_.emplace(key_, std::move(kernel)).first->second;
 }
 
 std::shared_ptr<const Kernel> Library::prepare(const KernelSpec& spec) {
@@ -126,16 +94,17 @@ std::shared_ptr<const Kernel> Library::prepare(const KernelSpec& spec) {
   if (with == nullptr || !computable(spec.results[0]) ||
       !std::ranges::all_of(spec.operands, computable))
     return nullptr;
-  return cached(spec.op.name, key_of(spec), [&] { return with(*engine_, spec); });
+  write_key(key_, spec);
+  return cached(spec.op.name, [&] { return with(*engine_, spec); });
 }
 
 std::shared_ptr<const Kernel> Library::prepare_copy(DType dtype, const Layout& from,
                                                     const Layout& to) {
-  Key key{0, static_cast<std::int64_t>(dtype)};  // no op is at 0
-  append(key, from);
-  append(key, to);
-  auto reorder = cached("copy", std::move(key),
-                        [&] { return library::prepare_reorder(*engine_, dtype, from, to); });
+  key_ = {0, static_cast<std::int64_t>(dtype)};  // no op is at 0
+  append(key_, from);
+  append(key_, to);
+  auto reorder =
+      cached("copy", [&] { return library::prepare_reorder(*engine_, dtype, from, to); });
   return reorder ? reorder : Backend::prepare_copy(dtype, from, to);
 }
 

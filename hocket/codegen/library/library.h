@@ -3,8 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
-#include <vector>
 
 #include "hocket/codegen/backend.h"
 
@@ -35,17 +33,13 @@ class Library final : public Backend {
                                              const Layout& to) override;
 
  private:
-  /// A call without its values, or a copy: op, attributes and types, or layouts, as numbers.
-  using Key = std::vector<std::int64_t>;
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const;
-  };
   template <class Prepare>
-  std::shared_ptr<const Kernel> cached(std::string_view name, Key key, Prepare prepare);
+  std::shared_ptr<const Kernel> cached(std::string_view name, Prepare prepare);
 
   std::unique_ptr<library::Engine> engine_;
   /// Null for calls that oneDNN cannot run, so that it is queried only once.
-  std::unordered_map<Key, std::shared_ptr<const Kernel>, KeyHash> prepared_;
+  ByCall<std::shared_ptr<const Kernel>> prepared_;
+  CallKey key_;  // of the call, or copy, at hand
 };
 
 }  // namespace hocket

@@ -4,7 +4,6 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
-#include "hocket/codegen/row_major.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"
 
@@ -22,25 +21,26 @@ const Tensor* named_constant(const Program& program, const Graph& g, NodeId n) {
 }
 
 std::vector<Tensor> run_region(const Program& program, const Graph& region,
-                               std::vector<Tensor> inputs, int rank, const RunInstead& instead);
+                               std::vector<Tensor> inputs, int rank, Evaluator& evaluator);
 
 /// Runs a node whose results depend only on its operands.
 std::vector<Tensor> run_pure(const Program& program, const Graph& g, NodeId n,
-                             std::vector<Tensor> operands, int rank, const RunInstead& instead) {
-  if (g[n].region) return run_region(program, *g[n].region, std::move(operands), rank, instead);
+                             std::vector<Tensor> operands, int rank, Evaluator& evaluator) {
+  if (g[n].region) return run_region(program, *g[n].region, std::move(operands), rank, evaluator);
   if (const Tensor* named = named_constant(program, g, n)) return {*named};
-  return evaluate(g, n, operands, rank, instead);
+  return evaluator.run(g, n, operands, rank);
 }
 
 std::vector<Tensor> run_region(const Program& program, const Graph& region,
-                               std::vector<Tensor> inputs, int rank, const RunInstead& instead) {
+                               std::vector<Tensor> inputs, int rank, Evaluator& evaluator) {
   std::vector<Tensor> values(region.value_bound());
   for (std::size_t i = 0; i < inputs.size(); ++i)
     values[region.inputs()[i].value.index] = std::move(inputs[i]);
   for (NodeId n : region.nodes()) {
     std::vector<Tensor> operands;
     for (Value v : region[n].inputs) operands.push_back(values[v.index]);
-    std::vector<Tensor> results = run_pure(program, region, n, std::move(operands), rank, instead);
+    std::vector<Tensor> results =
+        run_pure(program, region, n, std::move(operands), rank, evaluator);
     for (std::uint32_t i = 0; i < results.size(); ++i)
       values[region.result(n, i).index] = std::move(results[i]);
   }
@@ -72,19 +72,16 @@ void require_inputs(const Graph& graph, int rank, std::span<const Tensor> inputs
 }
 
 Frame::Frame(const Program& program, const Graph& graph, int rank, std::span<const Tensor> inputs,
-             Options options)
+             Evaluator& evaluator, Options options)
     : program_(program),
       graph_(graph),
       rank_(rank),
+      evaluator_(evaluator),
       options_(options),
       values_(graph.value_bound()),
       readers_(graph.value_bound()) {
   for (std::uint32_t i = 1; i < graph.value_bound(); ++i)
     readers_[i] = static_cast<std::uint32_t>(graph.uses(Value{i}).size());
-  if (Backend* backend = options.backend; backend != nullptr)
-    instead_ = [backend, rank](const Graph& g, NodeId n, std::span<const Tensor> operands) {
-      return run_by(*backend, g, n, operands, rank);
-    };
   require_inputs(graph, rank, inputs, options.in_flight);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i]) continue;
@@ -122,7 +119,7 @@ std::vector<Tensor> Frame::operands(NodeId n) {
 }
 
 std::vector<Tensor> Frame::run(NodeId n) {
-  return run_pure(program_, graph_, n, operands(n), rank_, instead_);
+  return run_pure(program_, graph_, n, operands(n), rank_, evaluator_);
 }
 
 void Frame::finish(NodeId n, std::vector<Tensor> results) {

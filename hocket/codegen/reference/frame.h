@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "hocket/codegen/backend.h"
 #include "hocket/ir/program.h"
+#include "hocket/ops/evaluate.h"
 
 namespace hocket {
 
@@ -29,14 +29,13 @@ void require_inputs(const Graph& graph, int rank, std::span<const Tensor> inputs
 class Frame {
  public:
   struct Options {
-    bool keep_values = false;    ///< to the end, for RankResult::values
-    Backend* backend = nullptr;  ///< runs what it can, the reference kernels the rest; not owned
-    bool in_flight = false;      ///< state in flight is kept elsewhere, and given as empty
+    bool keep_values = false;  ///< to the end, for RankResult::values
+    bool in_flight = false;    ///< state in flight is kept elsewhere, and given as empty
   };
 
-  /// Error as by require_inputs.
+  /// The evaluator runs the nodes; not owned. Error as by require_inputs.
   Frame(const Program& program, const Graph& graph, int rank, std::span<const Tensor> inputs,
-        Options options);
+        Evaluator& evaluator, Options options);
 
   const Graph& graph() const { return graph_; }
   int rank() const { return rank_; }
@@ -66,8 +65,8 @@ class Frame {
   const Program& program_;
   const Graph& graph_;
   int rank_;
+  Evaluator& evaluator_;
   Options options_;
-  RunInstead instead_;
   std::vector<Tensor> values_;          // by Value::index
   std::vector<std::uint32_t> readers_;  // by Value::index: readers still to run
   std::unordered_map<Value, Tensor> initial_;

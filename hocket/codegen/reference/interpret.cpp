@@ -6,6 +6,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
+#include "hocket/codegen/row_major.h"
 #include "hocket/ir/mismatch.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"
@@ -114,9 +115,10 @@ class RendezvousTable {
 class InterpretedRank {
  public:
   InterpretedRank(const Program& program, int rank, const std::vector<Tensor>& inputs,
-                  RendezvousTable& rendezvous, const InterpretOptions& options)
+                  Evaluator& evaluator, RendezvousTable& rendezvous,
+                  const InterpretOptions& options)
       : graph_(program.graph_of(rank)),
-        frame_(program, graph_, rank, inputs, {options.keep_values, options.backend}),
+        frame_(program, graph_, rank, inputs, evaluator, {options.keep_values}),
         rank_(rank),
         rendezvous_(rendezvous),
         options_(options),
@@ -239,17 +241,25 @@ std::vector<RankResult> run(std::span<InterpretedRank> ranks) {
 
 }  // namespace
 
+Evaluator make_evaluator(Backend* backend) {
+  if (backend == nullptr) return Evaluator();
+  return Evaluator([backend](const Graph& g, NodeId n, std::span<const Tensor> operands, int rank) {
+    return run_by(*backend, g, n, operands, rank);
+  });
+}
+
 std::vector<RankResult> interpret(const Program& program,
                                   std::span<const std::vector<Tensor>> inputs,
                                   const InterpretOptions& options) {
   auto count = static_cast<std::size_t>(program.world->ranks());
   if (inputs.size() != count) fail("inputs for {} ranks, wanted {}", inputs.size(), count);
+  Evaluator own, &evaluator = options.evaluator != nullptr ? *options.evaluator : own;
   RendezvousTable rendezvous;
   std::vector<InterpretedRank> ranks;
   ranks.reserve(count);
   for (std::size_t r = 0; r < count; ++r) {
     auto rank = static_cast<int>(r);
-    ranks.emplace_back(program, rank, inputs[r], rendezvous, options);
+    ranks.emplace_back(program, rank, inputs[r], evaluator, rendezvous, options);
   }
   try {
     return run(ranks);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "hocket/codegen/backend.h"
 #include "hocket/codegen/reference/frame.h"
 
 namespace hocket {
@@ -20,10 +21,14 @@ struct InterpretOptions {
   /// Keep every value to the end, in `RankResult::values`, instead of freeing it after its last
   /// reader.
   bool keep_values = false;
-  /// Runs what it can, the reference kernels the rest; not owned. One object serves all ranks,
-  /// because they share a thread.
-  Backend* backend = nullptr;
+  /// Runs the nodes of all ranks, because they share a thread. One object may serve several runs,
+  /// of programs of one world, and then keeps what it has prepared. Not owned; none: the reference
+  /// kernels, for this run.
+  Evaluator* evaluator = nullptr;
 };
+
+/// The backend runs what it can, the reference kernels the rest; null: all. Not owned.
+Evaluator make_evaluator(Backend* backend);
 
 /// Runs every rank until it ends or waits for another, in turn. `inputs[rank]` has a tensor for
 /// every input of its graph. Throws Error when an input is missing or of another type, RunError

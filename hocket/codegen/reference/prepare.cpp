@@ -17,9 +17,7 @@ class BoundReference final : public BoundKernel {
 
 class ReferenceKernel final : public Kernel {
  public:
-  explicit ReferenceKernel(const KernelSpec& spec)
-      : op_(std::make_shared<ReferenceOp>(spec.op, spec.attributes, spec.operands, spec.results,
-                                          spec.world, spec.rank)) {
+  explicit ReferenceKernel(const KernelSpec& spec) : op_(std::make_shared<ReferenceOp>(spec)) {
     for (const Type& t : spec.operands)
       operands.push_back({Layout::row_major(t.elements()), op_->reads_any_layout()});
     for (const Type& t : spec.results)
@@ -44,6 +42,15 @@ class ReferenceKernel final : public Kernel {
 
 std::shared_ptr<const Kernel> prepare_reference(const KernelSpec& spec) {
   return std::make_shared<ReferenceKernel>(spec);
+}
+
+std::shared_ptr<const Kernel> ReferenceKernels::prepare(const KernelSpec& spec) {
+  CallKey key;
+  write_key(key, spec);
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<const Kernel>& kernel = prepared_[std::move(key)];
+  if (kernel == nullptr) kernel = prepare_reference(spec);
+  return kernel;
 }
 
 }  // namespace hocket

@@ -7,6 +7,7 @@
 
 #include "hocket/base/element.h"
 #include "hocket/ops/constant.h"
+#include "hocket/ops/evaluate.h"
 #include "hocket/ops/kernel.h"
 #include "hocket/ops/ops.h"
 #include "hocket/passes/cleanup/edit_regions.h"
