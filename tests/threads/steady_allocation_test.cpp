@@ -77,5 +77,43 @@ graph step(%w: state f32[8,8] "w" parameter, %x: f32[8,8] "x") {
   EXPECT_LE(others, 2u * 3 * 1024);  // of a product on two ranks, three times
 }
 
+/// The library lays images out in blocks of channels; inputs, states and outputs are row-major for
+/// the caller all the same.
+TEST(SteadyAllocation, ValuesThatLieInBlocks) {
+  Program program = parse(
+      R"(graph step(%x: f32[2,16,8,8] "x", %w: f32[16,16,3,3] "w", %s: state f32[2,16,8,8] "s" buffer) {
+  %y: f32[2,16,8,8] = conv(%x, %w) {padding=[1,1]}
+  %z: f32[2,16,8,8] = relu(%y)
+  %c: f32[2,16,8,8] = conv(%z, %w) {padding=[1,1]}
+  %d: f32[2,16,8,8] = add(%s, %c)
+  next %s = %d
+  return y=%y, z=%z, d=%d
+})",
+      ops::all());
+  InputTables inputs(1);
+  for (const Input& in : program.graphs[0].inputs())
+    inputs[0].emplace_back(program.graphs[0].type(in.value));
+  comm::InProcess transport(1);
+  Ranks ranks(program, transport, {.backend = [] { return std::make_unique<Library>(); }});
+  EXPECT_EQ(allocated(ranks, inputs).first, 0u);
+}
+
+/// Every reduction reads all operands at once.
+TEST(SteadyAllocation, AGroupOfManyRanks) {
+  Program program = parse(R"(mesh(dp=80)
+graph step(%x: f32[80] "x") {
+  %h: pending f32[80] = all_reduce(%x) {group="dp"}
+  %y: f32[80] = wait(%h)
+  %i: pending f32[1] = reduce_scatter(%y) {group="dp"}
+  %z: f32[1] = wait(%i)
+  return y=%y, z=%z
+})",
+                          ops::all());
+  InputTables inputs(80, {Tensor(Type{DType::f32, false, {80}})});
+  comm::InProcess transport(80);
+  Ranks ranks(program, transport);
+  EXPECT_EQ(allocated(ranks, inputs), std::pair(std::size_t{0}, std::size_t{0}));
+}
+
 }  // namespace
 }  // namespace hocket
