@@ -13,6 +13,7 @@
 #include <dnnl.hpp>
 
 #include "hocket/codegen/row_major.h"
+#include "hocket/ops/evaluate.h"
 #include "hocket/ops/ops.h"
 #include "hocket/ops/work.h"
 #include "measure.h"

@@ -1,6 +1,7 @@
 // What a rank spends on an instruction besides its kernel: 10,000 kernels that do nothing, alone,
 // beside a transfer in flight, and with a trace; the smallest kernel that does something; and a
-// step without any instruction.
+// step without any instruction. And how long two ranks take from a plan of 40K nodes to their first
+// step.
 //
 // Bar: 10,000 empty kernels at under 0.2 us each.
 
@@ -8,6 +9,8 @@
 
 #include <algorithm>
 
+#include "families.h"
+#include "hocket/codegen/library/library.h"
 #include "hocket/comm/in_process.h"
 #include "hocket/ir/parse.h"
 #include "hocket/lower/lower.h"
@@ -91,6 +94,35 @@ double seconds_of(const Setting& s, int steps) {
   return median(std::move(seconds));
 }
 
+/// The seconds of a start, from a plan to ranks that have state.
+double start_seconds(const std::shared_ptr<const Plan>& plan, const RanksOptions& how) {
+  const Graph& g = plan->program.graphs[0];
+  InputTables inputs(2);
+  for (const Input& in : g.inputs())
+    for (auto& row : inputs) row.emplace_back(g.type(in.value));
+  auto begin = std::chrono::steady_clock::now();
+  comm::InProcess transport(2);
+  Ranks ranks(plan, transport, how);
+  Loop loop(ranks, inputs);
+  return since(begin);
+}
+
+void print_starts() {
+  constexpr std::size_t nodes = 40'000;
+  Program program(make_layered(nodes));
+  for (bool by_library : {false, true}) {
+    RanksOptions how;
+    if (by_library) how.backend = [] { return std::make_unique<Library>(); };
+    auto backend = how.backend ? how.backend() : nullptr;
+    auto plan = std::make_shared<const Plan>(lower(program, {.backend = backend.get()}));
+    std::vector<double> seconds;
+    for (int k = 0; k < 7; ++k) seconds.push_back(start_seconds(plan, how));
+    fmt::print("start of two ranks, {:<10} {} instructions: {}\n",
+               by_library ? "library," : "reference,",
+               plan->graphs[0].phases[0].instructions.size(), time_text(median(seconds)));
+  }
+}
+
 int main_overhead() {
   print_machine(probe());
   Bars bars;
@@ -105,6 +137,7 @@ int main_overhead() {
     if (s.name == "empty kernels")
       bars.expect(each < 0.2e-6, s.name, time_text(each), "under 0.2 us");
   }
+  print_starts();
   return bars.exit_code();
 }
 
