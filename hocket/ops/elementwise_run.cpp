@@ -27,12 +27,12 @@ const std::byte* read_block(DType dtype, const ElementwiseOperand& x, std::byte*
                             std::byte* stage, std::int64_t begin, std::int64_t count) {
   std::int64_t width = bytes(dtype);
   bool everywhere = is_everywhere(x.layout), in_order = lies_in_order(x.layout);
-  if (everywhere && begin > 0) return own;  // the first block has filled the register
+  if (everywhere && begin > 0) return own;  // the first block, which is the longest, has filled it
   return visit(dtype, [&](auto tag) -> const std::byte* {
     using T = typename decltype(tag)::type;
     auto* to = reinterpret_cast<Compute<T>*>(own);
     if (everywhere) {
-      std::fill_n(to, block_elements, load(*reinterpret_cast<const T*>(x.data)));
+      std::fill_n(to, count, load(*reinterpret_cast<const T*>(x.data)));
       return own;
     }
     const std::byte* from = x.data + begin * width;
@@ -69,14 +69,15 @@ Elementwise::Elementwise(const Op& op, std::span<const Type> operands, const Typ
   // In front the place of each register.
   std::int64_t at =
       rounded_to_line(static_cast<std::int64_t>(program_.steps.size() * sizeof(void*)));
+  std::int64_t longest = std::min(block_elements, result.elements());
   for (const ScalarStep& s : program_.steps) {
     registers_.push_back(at);
-    at += block_elements * bytes(s.dtype);
+    at += rounded_to_line(longest * bytes(s.dtype));
   }
   stage_ = at;
   std::int64_t widest = 0;
   for (DType d : operands_) widest = std::max(widest, bytes(d));
-  scratch_bytes_ = at + block_elements * widest;
+  scratch_bytes_ = at + rounded_to_line(longest * widest);
 }
 
 void Elementwise::run(std::span<const ElementwiseOperand> operands, std::byte* result,

@@ -163,7 +163,7 @@ void compute_integer(ScalarCode code, const Block& block) {
 template <class T>
 void fill(const ScalarStep& s, const Block& b) {
   T value = std::is_floating_point_v<T> ? convert<T>(s.real) : convert<T>(s.integer);
-  std::fill_n(b.out<T>(), block_elements, value);
+  std::fill_n(b.out<T>(), b.count, value);
 }
 
 template <class From>

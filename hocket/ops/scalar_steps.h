@@ -20,7 +20,7 @@ void visit_register(DType dtype, F&& f) {
 }
 
 /// Any step but an argument. `dtype` is that of its first operand; registers are blocks of
-/// elements, and the result may be one of the operands. A constant fills a whole block.
+/// elements, and the result may be one of the operands.
 void run_step(const ScalarStep& step, DType dtype, std::byte* result,
               const std::array<const std::byte*, 3>& operands, std::int64_t count);
 
