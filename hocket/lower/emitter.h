@@ -37,8 +37,9 @@ class Emitter {
 
   Sketch run() {
     add_inputs();
-    move_states_aside();
+    find_states_to_move();
     for (const Step& s : steps_.steps) {
+      move_states_aside(s);
       emit(s);
       for (std::uint32_t i = 0; i < s.result_count; ++i) emit_outputs(s.results + i, s.node);
     }
@@ -108,7 +109,8 @@ class Emitter {
   void add_inputs();
   void take_up(const Carries::InFlightInput& in, Value v);
   void doubt_shared_states();
-  void move_states_aside();
+  void find_states_to_move();
+  void move_states_aside(const Step& s);
 
   // ---- steps
   void emit(const Step& s);
@@ -144,6 +146,8 @@ class Emitter {
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> outputs_of_;  // by value
   // By transfer that an earlier phase has started: inputs, and which of its results they are.
   std::unordered_map<std::uint32_t, std::vector<std::pair<Value, std::uint32_t>>> in_flight_of_;
+  // By value that replaces a state: states whose old values others take, and the labels of these.
+  std::unordered_map<std::uint32_t, std::vector<std::pair<Value, std::uint32_t>>> moved_by_;
   std::unordered_map<std::uint32_t, Ref> aside_;  // by value: what leaves the phase instead
   std::vector<std::size_t> phase_outputs_;        // index in the body, by output of the phase
 };

@@ -5,6 +5,8 @@
 //     %h = all_reduce(%g)       the same, while the transfer is in flight
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "hocket/lower/sketch.h"
 
@@ -130,15 +132,18 @@ class Sharing {
     if (fresh != nowhere || in_region(at.whole) || at.offset != 0 ||
         storages_.bytes(at.whole) != bytes(n.value))
       return false;
-    StorageNumber old = s_.old_content[n.region.region];
-    if (old != nowhere && storages_.first(old) != nowhere) {
-      std::uint32_t first = storages_.first(at.whole), last = storages_.last(old);
-      if (last > first || (last == first && !writes_over(first, at.whole, old))) return false;
-    }
+    if (!comes_behind(at.whole, s_.old_content[n.region.region])) return false;
     fresh = storages_.add(storages_.bytes(at.whole), n.region.region);
     storages_.place(at.whole, fresh, n.region.offset);
     storages_.use(fresh, s_.size());
     return true;
+  }
+
+  /// Whether a storage is first used when the old content of a region is dead, or overwrites it.
+  bool comes_behind(StorageNumber s, StorageNumber old) const {
+    if (old == nowhere || storages_.first(old) == nowhere) return true;
+    std::uint32_t first = storages_.first(s), last = storages_.last(old);
+    return last < first || (last == first && writes_over(first, s, old));
   }
 
   bool writes_over(std::uint32_t at, StorageNumber written, StorageNumber read) const {
@@ -147,40 +152,71 @@ class Sharing {
     return true;
   }
 
+  /// Copies next values to their states, each before the old value of its own source is
+  /// overwritten; one of those that wait for each other in a circle moves aside.
   void copy_nexts(std::span<const SketchNext* const> late) {
+    std::map<std::uint32_t, std::vector<std::size_t>> readers;  // by region: copies from old values
+    std::map<std::uint32_t, std::vector<std::size_t>> writers;
     std::vector<Ref> sources;
-    for (const SketchNext* n : late) {  // before any state is overwritten
-      Ref from = n->value;
-      StorageNumber w = whole(from).whole;
-      if (in_region(w) && s_.new_content[storages_.region(w)] == nowhere && takes_new(late, w)) {
-        Ref aside{storages_.add(bytes(from)), 0, from.type, from.layout};
-        copy(from, aside, n->label);
-        from = aside;
-      }
-      sources.push_back(from);
-    }
     for (std::size_t i = 0; i < late.size(); ++i) {
-      const SketchNext& n = *late[i];
-      StorageNumber& fresh = s_.new_content[n.region.region];
-      if (fresh == nowhere) fresh = storages_.add(bytes(n.value), n.region.region);
-      copy(sources[i],
-           {fresh, n.region.offset, n.value.type,
-            c_.tables.row_major(c_.tables.type_at(n.value.type))},
-           n.label);
-      if (c_.remarks != nullptr)
-        c_.remarks->push_back({.where = "%" + n.name,
-                               .what = "needs a second buffer",
-                               .why = "its old value is read after the new one is computed",
-                               .pass = "lower"});
+      sources.push_back(late[i]->value);
+      writers[late[i]->region.region].push_back(i);
+      if (std::uint32_t r = old_region(sources[i]); r != nowhere) readers[r].push_back(i);
+    }
+    std::vector<char> done(late.size());
+    std::vector<std::size_t> ready;
+    auto ready_to = [&](std::uint32_t region) {
+      if (auto found = writers.find(region); found != writers.end() && readers[region].empty())
+        ready.insert(ready.end(), found->second.rbegin(), found->second.rend());
+    };
+    for (std::size_t i = late.size(); i-- > 0;)
+      if (readers[late[i]->region.region].empty()) ready.push_back(i);
+    auto read = [&](std::size_t i, std::uint32_t region) {
+      if (region == nowhere) return;
+      std::erase(readers[region], i);
+      ready_to(region);
+    };
+    for (std::size_t next = 0; next < late.size();) {
+      if (ready.empty() && done[next] == 0) {
+        std::uint32_t region = late[next]->region.region;
+        for (std::size_t i : std::vector(readers[region])) {
+          Ref aside{storages_.add(bytes(sources[i])), 0, sources[i].type, sources[i].layout};
+          copy(sources[i], aside, late[i]->label);
+          sources[i] = aside;
+          read(i, region);
+        }
+      }
+      if (ready.empty()) {
+        ++next;
+        continue;
+      }
+      std::size_t i = ready.back();
+      ready.pop_back();
+      if (std::exchange(done[i], 1) != 0) continue;
+      std::uint32_t from = old_region(sources[i]);
+      copy_next(*late[i], sources[i]);
+      read(i, from);
     }
   }
 
-  static bool is_region_of(const SketchNext& n, std::uint32_t region) {
-    return n.region.region == region;
+  /// The region whose old value this is, or nowhere.
+  std::uint32_t old_region(const Ref& r) const {
+    StorageNumber w = whole(r).whole;
+    return in_region(w) && s_.old_content[storages_.region(w)] == w ? storages_.region(w) : nowhere;
   }
-  bool takes_new(std::span<const SketchNext* const> late, StorageNumber old) const {
-    return std::ranges::any_of(
-        late, [&](const SketchNext* n) { return is_region_of(*n, storages_.region(old)); });
+
+  void copy_next(const SketchNext& n, const Ref& from) {
+    StorageNumber& fresh = s_.new_content[n.region.region];
+    if (fresh == nowhere) fresh = storages_.add(bytes(n.value), n.region.region);
+    copy(from,
+         {fresh, n.region.offset, n.value.type,
+          c_.tables.row_major(c_.tables.type_at(n.value.type))},
+         n.label);
+    if (c_.remarks != nullptr)
+      c_.remarks->push_back({.where = "%" + n.name,
+                             .what = "needs a second buffer",
+                             .why = "its old value is read after the new one is computed",
+                             .pass = "lower"});
   }
 
   void copy(const Ref& from, const Ref& to, std::uint32_t label) {
@@ -216,8 +252,10 @@ class Sharing {
         !may_take(at, operand, result, from))
       return false;
     if (to.offset == 0 && storages_.bytes(to.whole) == bytes(result) && !in_region(to.whole)) {
+      // A small part would keep all of a large storage in use.
       if (from.offset % plan_alignment != 0 ||
-          from.offset + bytes(result) > storages_.bytes(from.whole))
+          from.offset + bytes(result) > storages_.bytes(from.whole) ||
+          4 * bytes(result) <= storages_.bytes(from.whole))
         return false;
       storages_.place(to.whole, from.whole, from.offset);
       return true;
@@ -225,10 +263,7 @@ class Sharing {
     // The result has a place already: the operand may move there, if it is all of its storage.
     if (from.offset != 0 || storages_.bytes(from.whole) != bytes(operand) || !in_region(to.whole))
       return false;
-    StorageNumber old = s_.old_content[storages_.region(to.whole)];
-    if (old != nowhere && storages_.first(old) != nowhere &&
-        storages_.last(old) >= storages_.first(from.whole))
-      return false;
+    if (!comes_behind(from.whole, s_.old_content[storages_.region(to.whole)])) return false;
     storages_.place(from.whole, to.whole, to.offset);
     return true;
   }

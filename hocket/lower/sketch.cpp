@@ -76,18 +76,25 @@ void Emitter::doubt_shared_states() {
   }
 }
 
-/// The next value of a state may be what another state begins with, which gets a new value itself.
-void Emitter::move_states_aside() {
+/// The next value of a state may be what another state begins with, which gets a new value itself:
+/// then it moves aside before that is computed. Where all are old values, they move at the end.
+void Emitter::find_states_to_move() {
   for (const Input& in : g_.inputs()) {
     Value next = in.state ? g_.next(in.value) : Value{};
-    if (!next || next == in.value || !g_.is_input(g_.node(next))) continue;
-    const Input& source = g_.input(next);
-    if (g_.type(next).pending || !source.state || !g_.next(next) || g_.next(next) == next) continue;
-    if (!aside_.contains(next.index))
-      aside_[next.index] =
-          copied(ref(next.index), ref(next.index).layout, "a state takes the old value of another",
-                 label(g_.node(in.value)));
+    if (!next || next == in.value || g_.type(next).pending || !g_.is_input(g_.node(next))) continue;
+    Value replacing = g_.input(next).state ? g_.next(next) : Value{};
+    if (replacing && !g_.is_input(g_.node(replacing)))
+      moved_by_[steps_.number(replacing)].push_back({next, label(g_.node(in.value))});
   }
+}
+
+void Emitter::move_states_aside(const Step& s) {
+  for (std::uint32_t i = 0; i < s.result_count; ++i)
+    if (auto moved = moved_by_.find(s.results + i); moved != moved_by_.end())
+      for (auto [state, label] : moved->second)
+        if (!aside_.contains(state.index))
+          aside_[state.index] = copied(ref(state.index), ref(state.index).layout,
+                                       "a state takes the old value of another", label);
 }
 
 void Emitter::emit(const Step& s) {
