@@ -139,7 +139,7 @@ Type GraphMaker::random_type() {
   Type t{dtypes[below(random_, std::size(dtypes))], false, {}};
   std::size_t rank = below(random_, 4);
   for (std::size_t i = 0; i < rank; ++i)
-    t.shape.push_back(chance(random_, 3) ? 0 : static_cast<std::int64_t>(1 + below(random_, 4)));
+    t.shape.push_back(chance(random_, 3) ? 0 : dim_of(largest_));
   return t;
 }
 

@@ -25,8 +25,13 @@ struct Groups {
 
 class GraphMaker {
  public:
-  GraphMaker(Random& random, Graph& graph, bool region, Groups groups = {})
-      : random_(random), graph_(graph), region_(region), groups_(std::move(groups)) {}
+  GraphMaker(Random& random, Graph& graph, bool region, Groups groups = {},
+             std::int64_t largest = 4)
+      : random_(random),
+        graph_(graph),
+        region_(region),
+        groups_(std::move(groups)),
+        largest_(largest) {}
 
   void inputs();
   /// Adds state, with types of existing values.
@@ -132,6 +137,7 @@ class GraphMaker {
   Graph& graph_;
   bool region_;
   Groups groups_;
+  std::int64_t largest_;  // dimension of a random type
   std::vector<Value> values_;
   std::vector<Flight> flights_;
   int sums_ = 0;  // outputs computed by `gradients`

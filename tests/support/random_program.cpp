@@ -42,7 +42,7 @@ Program random_program(Random& random, const RandomProgram& options) {
   if (options.ranks > 1 && chance(random, 30))
     world->add_group(random_group(random, options.ranks));
   Graph g("step", world);
-  GraphMaker maker(random, g, false, groups_of(*world));
+  GraphMaker maker(random, g, false, groups_of(*world), options.largest);
   maker.inputs();
   if (options.loop) maker.loop_inputs();
   while (g.size() < static_cast<std::size_t>(options.nodes)) maker.node();

@@ -15,6 +15,8 @@ struct RandomProgram {
   /// Adds many states of few types. Their next values depend on collectives, are shared, swapped,
   /// or inputs.
   bool loop = false;
+  /// The largest dimension of inputs, and so of most values.
+  std::int64_t largest = 4;
 };
 
 /// A valid program that may use every op. It has views of collective operands, operands read again

@@ -12,8 +12,8 @@ namespace {
 
 class StepMaker {
  public:
-  StepMaker(Random& random, Graph& g, int ranks)
-      : random_(random), graph_(g), parts_(random, g), ranks_(ranks) {}
+  StepMaker(Random& random, Graph& g, int ranks, std::int64_t scale)
+      : random_(random), graph_(g), parts_(random, g), ranks_(ranks), scale_(scale) {}
 
   void make() {
     std::size_t count = 2 + below(random_, 7);
@@ -44,8 +44,8 @@ class StepMaker {
  private:
   Type shape() {
     // Few shapes, so that the types do not reveal a mix-up of two tensors.
-    if (chance(random_, 15)) return {DType::f32, false, {2, 3}};
-    return {DType::f32, false, {static_cast<std::int64_t>(1 + below(random_, 2))}};
+    if (chance(random_, 15)) return {DType::f32, false, {2, 3 * scale_}};
+    return {DType::f32, false, {static_cast<std::int64_t>(1 + below(random_, 2)) * scale_}};
   }
 
   /// Reduces the gradients in buckets, with divisions, casts and sums after the waits.
@@ -124,16 +124,17 @@ class StepMaker {
   Graph& graph_;
   StepParts parts_;
   int ranks_;
+  std::int64_t scale_;
   std::vector<Value> parameters_, gradients_, read_;
 };
 
 }  // namespace
 
-Program random_step(Random& random, int ranks) {
+Program random_step(Random& random, int ranks, std::int64_t scale) {
   auto world = ranks == 1 ? std::make_shared<const World>()
                           : std::make_shared<const World>(std::vector<Axis>{{"dp", ranks}});
   Graph g("step", world);
-  StepMaker(random, g, ranks).make();
+  StepMaker(random, g, ranks, scale).make();
   return Program(std::move(g));
 }
 

@@ -10,6 +10,7 @@ namespace hocket::testing {
 /// norm. There are optimizers of all kinds in any order, some written out in elementwise ops; they
 /// share few settings, and some read results of others. New parameters are also read within the
 /// step. All state has a next value.
-Program random_step(Random& random, int ranks);
+/// Dimensions are multiplied by `scale`.
+Program random_step(Random& random, int ranks, std::int64_t scale = 1);
 
 }  // namespace hocket::testing
