@@ -7,12 +7,19 @@
 #include "hocket/base/error.h"
 #include "hocket/check/check.h"
 #include "hocket/codegen/library/library.h"
+#include "hocket/driver/compile.h"
 #include "hocket/ir/parse.h"
+#include "hocket/iter/lags.h"
 #include "hocket/lower/bucket_copies.h"
 #include "hocket/lower/live_bound.h"
 #include "hocket/lower/live_tensors.h"
 #include "hocket/lower/verify_plan.h"
 #include "hocket/ops/ops.h"
+#include "hocket/passes/framework/runner.h"
+#include "hocket/passes/framework/table.h"
+#include "support/random_families.h"
+#include "support/random_program.h"
+#include "support/random_step.h"
 
 namespace hocket {
 namespace {
@@ -402,15 +409,99 @@ TEST(Lower, ConvolutionsKeepTheirBlocksOfChannels) {
   EXPECT_LE(copies(plan), 4);
 }
 
-TEST(Lower, TheBoundIsABound) {
-  for (std::string_view text : {bucket_of_gradients}) {
-    Plan plan = lowered(text);
-    std::int64_t bound = live_bytes_bound(plan.program, 0, nullptr);
-    EXPECT_GT(bound, 0);
-    EXPECT_LE(bound, plan.graphs[0].arena_bytes);
-    Peak peak = peak_of(live_tensors(plan, 0, 0));
-    EXPECT_LE(peak.bytes, plan.graphs[0].arena_bytes);
+TEST(Lower, AChainOverwritesTheState) {
+  Plan plan = lowered(R"(graph step(%w: state f32[64] "w" parameter) {
+  %s: f32[64] = sin(%w)
+  %e: f32[64] = exp(%s)
+  next %w = %e
+  return %w
+})");
+  const PlanPhase& phase = plan.graphs[0].phases[0];
+  for (const char* name : {"%s", "%e"})
+    EXPECT_EQ(phase.results(instruction(plan, name, InstructionKind::kernel))[0].offset,
+              plan.graphs[0].homes[0].location.offset)
+        << name;
+}
+
+TEST(Lower, StatesChangePlacesThroughOneCopyAside) {
+  Plan plan = lowered(R"(graph step(%a: state f32[64] "a" buffer, %b: state f32[64] "b" buffer,
+                                    %c: state f32[64] "c" buffer) {
+  next %a = %b
+  next %b = %c
+  next %c = %a
+  return %a
+})");
+  EXPECT_EQ(copies(plan), 4);
+  EXPECT_EQ(plan.graphs[0].arena_bytes, 4 * 256);
+}
+
+TEST(Lower, AStateMovesBeforeItsNextValueIsComputed) {
+  Plan plan = lowered(R"(graph step(%a: state f32[64] "a" buffer, %b: state f32[64] "b" buffer) {
+  %x: f32[64] = neg(%b)
+  %n: f32[64] = neg(%a)
+  next %a = %n
+  next %b = %a
+  return %x
+})");
+  EXPECT_EQ(copies(plan), 1);
+}
+
+TEST(Lower, TheBoundIsExactWhereNothingIsLost) {
+  Plan plan = lowered(R"(graph step(%x: f32[1024], %w: state f32[1024] "w" parameter) {
+  %y: f32[1024] = neg(%x)
+  %z: f32[1024] = mul(%y, %w)
+  next %w = %z
+  return %y
+})");
+  EXPECT_EQ(live_bytes_bound(plan.program, 0, nullptr), plan.graphs[0].arena_bytes);
+}
+
+/// Of all graphs of a program.
+void expect_no_arena_below_the_bound(const Program& program, Backend* backend,
+                                     const std::string& name) {
+  Plan plan = lower(program, {.backend = backend});
+  for (std::size_t g = 0; g < plan.graphs.size(); ++g)
+    EXPECT_LE(live_bytes_bound(program, g, backend), plan.graphs[g].arena_bytes) << name;
+}
+
+TEST(Lower, NoArenaIsBelowTheBound) {
+  const PassTable table = standard_passes();
+  Library library;
+  for (std::uint64_t i = 0; i < 800; ++i) {
+    testing::Random random = testing::random_at(7, i);
+    Program program = testing::random_case(random, i).program;
+    std::string name = fmt::format("{} {}", testing::family_at(i).name, i);
+    expect_no_arena_below_the_bound(program, nullptr, name);
+    if (is_rotated(program.graphs[0])) continue;
+    run_passes(program, table,
+               table.parse(i % 2 == 0 ? "shard-optimizer,cross-iteration"
+                                      : "split-collectives:part=16,cross-iteration"));
+    expect_no_arena_below_the_bound(program, &library, name + " after passes");
   }
+}
+
+TEST(Lower, NoArenaIsBelowTheBoundWhereSlicesAreReducedApart) {
+  const PassTable table = standard_passes();
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    testing::Random random(seed);
+    Program program = seed % 2 == 0 ? testing::random_step(random, 2, 256)
+                                    : testing::random_program(random, {.nodes = 60, .largest = 32});
+    for (const char* passes : {"split-collectives:part=256", "bucket-collectives"}) {
+      run_passes(program, table, table.parse(passes));
+      expect_no_arena_below_the_bound(program, nullptr, fmt::format("seed {} {}", seed, passes));
+    }
+  }
+}
+
+TEST(Lower, ArenasAreNearTheBound) {
+  int far = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    testing::Random random(seed);
+    Program program = testing::random_program(random, {.nodes = 60, .largest = 96});
+    auto arena = static_cast<double>(lower(program).graphs[0].arena_bytes);
+    if (arena > 1.15 * static_cast<double>(live_bytes_bound(program, 0, nullptr))) ++far;
+  }
+  EXPECT_LE(far, 4);
 }
 
 }  // namespace
