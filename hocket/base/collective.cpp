@@ -11,6 +11,10 @@ constexpr std::array<std::string_view, 5> reductions{"sum", "avg", "min", "max",
 
 std::string_view name(Reduce reduce) { return reductions[static_cast<std::size_t>(reduce)]; }
 
+std::string_view name(LaunchOrder order) {
+  return order == LaunchOrder::total ? "total" : "per-group";
+}
+
 std::span<const std::string_view> reduce_names() { return reductions; }
 
 std::optional<Reduce> find_reduce(std::string_view name) {

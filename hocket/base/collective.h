@@ -23,6 +23,15 @@ enum class CollectiveKind : std::uint8_t {
 
 enum class Reduce : std::uint8_t { sum, avg, min, max, product };
 
+/// In which order a transport completes the transfers of a rank.
+enum class LaunchOrder : std::uint8_t {
+  /// Those of one set of ranks, or of one pair, in the order of their starts: in-process, MPI.
+  per_group,
+  /// All of a rank in the order of their starts, whatever their groups: NCCL on one device.
+  total,
+};
+std::string_view name(LaunchOrder order);
+
 /// The number of elements of a result, for an operand of `count` elements in a group of n ranks.
 enum class ResultSize : std::uint8_t {
   equal,     ///< count

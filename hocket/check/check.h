@@ -9,18 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "hocket/base/collective.h"
 #include "hocket/ir/verify.h"
 #include "hocket/lower/plan.h"
 
 namespace hocket {
-
-/// In which order a transport completes the transfers of a rank.
-enum class LaunchOrder : std::uint8_t {
-  /// Those of one set of ranks, or of one pair, in the order of their starts: in-process, MPI.
-  per_group,
-  /// All of a rank in the order of their starts, whatever their groups: NCCL on one device.
-  total,
-};
 
 /// Why some run of a plan goes wrong.
 struct Refutation {

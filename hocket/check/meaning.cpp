@@ -324,6 +324,11 @@ class Comparison {
 }  // namespace
 }  // namespace check
 
+std::string_view name(Verdict verdict) {
+  constexpr std::string_view names[] = {"same", "different", "undecided"};
+  return names[static_cast<std::size_t>(verdict)];
+}
+
 MeaningReport compare_meaning(const Plan& plan) {
   if (plan.source.graphs.empty())
     return {Verdict::undecided, "the plan does not say what it was made from", {}};

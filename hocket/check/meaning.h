@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hocket/lower/plan.h"
@@ -14,6 +15,8 @@ enum class Verdict : std::uint8_t {
   different,  ///< some value is computed from other values, or in another way
   undecided,  ///< some value is computed in a way that this check cannot compare
 };
+
+std::string_view name(Verdict verdict);
 
 struct MeaningReport {
   Verdict verdict = Verdict::undecided;

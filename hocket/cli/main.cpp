@@ -156,6 +156,8 @@ struct Arguments {
     add_memory_limit(*run_verb, run_options.memory_limit);
     run_verb->add_flag("--check", run_options.check,
                        "compare with the values that came with the source");
+    run_verb->add_flag("!--no-check", run_options.certify,
+                       "run the plan without proving first that it is safe and right");
     run_verb->add_flag("--json", run_options.json, "print one JSON object instead of a table");
     run_verb->add_flag("--quiet", run_options.quiet, "print nothing but errors");
     run_verb->footer(
@@ -292,10 +294,19 @@ struct Arguments {
   }
 
   void add_check() {
-    check_verb = app.add_subcommand("check", "verifies programs");
-    check_verb->add_option("FILE", check.sources, "one or more sources")->required();
+    check_verb = app.add_subcommand("check", "verifies programs, and certifies plans");
+    check_verb->add_option("FILE", check.sources, "one or more sources or plans")->required();
+    check_verb
+        ->add_option("--launch-order", check.launch_order,
+                     "how a transport completes the transfers of a rank: per-group, or total (all in "
+                     "the order of their starts)")
+        ->capture_default_str();
     check_verb->footer(
-        "Prints a line for each good program; for a bad one, where and what, and exits with 2.");
+        "Prints a line for each good program; for a bad one, where and what, and exits with 2.\n"
+        "A plan is followed through runs of any length: no rank may wait in vain, no byte may be "
+        "read before\nit is written or touched in flight, and all outputs and states must be those "
+        "of its source, bit for\nbit. Several plans are one for each rank, and must fit together. A "
+        "plan that is refuted: exit 1.\ndocs/safety.md says what is proven.");
   }
 
   void add_list() {

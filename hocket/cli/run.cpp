@@ -94,6 +94,15 @@ void write_memory(JsonWriter& json, const MemoryReport& memory) {
   json.end_array();
 }
 
+void write_certificate(JsonWriter& json, const Certificate& c) {
+  json.key("certificate").begin_object().field("safe", !c.unsafe.has_value());
+  json.field("launch_order", name(c.order)).field("meaning", name(c.meaning.verdict));
+  if (!c.meaning.message.empty()) json.field("message", c.meaning.message);
+  json.key("assumptions").begin_array();
+  for (const std::string& a : c.meaning.assumptions) json.value(a);
+  json.end_array().field("seconds", c.seconds).end_object();
+}
+
 std::string source_text(const RunVerb& verb) {
   return fmt::format("{}", fmt::join(verb.sources, " "));
 }
@@ -155,6 +164,7 @@ std::string to_json(const RunVerb& verb, const Step& step, const RunReport& repo
         .field("exposed_seconds", report.times->exposed);
   json.field("peak_bytes", report.peak_bytes);
   if (report.memory) write_memory(json, *report.memory);
+  if (report.certificate) write_certificate(json, *report.certificate);
   write_outputs(json, report);
   write_remarks(json, step, report);
   return json.end_object().take() + "\n";
@@ -258,6 +268,7 @@ int run(const RunVerb& verb) {
     options.iterations = verb.iterations;
     options.random_inputs = verb.random_inputs;
     options.check = verb.check;
+    options.certify = verb.certify;
     options.comm = verb.comm;
     options.deadline = verb.deadline;
     if (!verb.link.empty()) options.link = comm::parse_link(verb.link);
@@ -283,6 +294,13 @@ int run(const RunVerb& verb) {
       report = hocket::run(step, options);
     }
     if (terminal) fmt::print(stderr, "\r\x1b[K");
+    if (report.certificate && report.certificate->refuted()) {
+      std::string why = fmt::format("{}: refuted: {}", verb.sources[0],
+                                    refutation_text(*report.certificate));
+      if (verb.json) print(failure_json(verb, why));
+      fmt::print(stderr, "hocket: {}\n", why);
+      return 1;
+    }
     bool wrong = report.check && !report.check->ok;
     if (report.trace)
       write_file(verb.trace, to_perfetto(*report.trace));  // first, because it may fail

@@ -23,6 +23,7 @@ int opt(const OptVerb& options);
 
 struct CheckVerb {
   std::vector<std::string> sources;
+  std::string launch_order = "per-group";
 };
 int check(const CheckVerb& options);
 
@@ -38,7 +39,7 @@ struct RunVerb {
   std::vector<std::int64_t> drain_after;
   std::int64_t memory_limit = 0;
   std::string state;
-  bool check = false, json = false, quiet = false;
+  bool check = false, certify = true, json = false, quiet = false;
   bool passes_given = false, backend_given = false;
 };
 int run(const RunVerb& options);

@@ -31,6 +31,7 @@ class Transport {
   virtual ~Transport() = default;
 
   virtual int ranks() const = 0;                    ///< of the world, in all processes
+  virtual LaunchOrder launch_order() const { return LaunchOrder::per_group; }
   virtual std::span<const int> hosted() const = 0;  ///< by this process: at least one, ascending
 
   /// The end of a hosted rank in a group. Calls with the same name and list of ranks give ends of

@@ -28,19 +28,23 @@ std::unique_ptr<comm::Transport> make_transport(int ranks, const RunOptions& opt
 
 }  // namespace
 
-Execution::Execution(const Program& program, std::shared_ptr<const Plan> plan, int ranks,
-                     const RunOptions& options) {
-  transport_ = make_transport(ranks, options);
-  if (transport_ == nullptr) {
-    executor_ =
-        std::make_unique<InOrder>(program, ranks, make_backend(options.backend, options.threads));
-    return;
-  }
-  auto backend = [name = options.backend, threads = options.threads] {
+Execution::Execution(int ranks, const RunOptions& options)
+    : count_(ranks), options_(options), transport_(make_transport(ranks, options)) {}
+
+LaunchOrder Execution::launch_order() const {
+  return transport_ ? transport_->launch_order() : LaunchOrder::per_group;
+}
+
+void Execution::prepare(const Program& program, std::shared_ptr<const Plan> plan) {
+  auto backend = [name = options_.backend, threads = options_.threads] {
     return make_backend(name, threads);
   };
-  auto running =
-      std::make_unique<Ranks>(std::move(plan), *transport_, RanksOptions{backend, options.trace});
+  if (transport_ == nullptr) {
+    executor_ = std::make_unique<InOrder>(program, count_, backend());
+    return;
+  }
+  auto running = std::make_unique<Ranks>(std::move(plan), *transport_,
+                                         RanksOptions{backend, options_.trace});
   ranks_ = running.get();
   executor_ = std::move(running);
 }

@@ -166,6 +166,19 @@ MemoryReport memory_of(const Plan& plan, const RunOptions& options) {
   return memory;
 }
 
+/// False when the checks refute the plan.
+bool certify_plan(const Plan& plan, LaunchOrder order, bool made_here, RunReport& report) {
+  report.certificate = certify(plan, order);
+  const Certificate& c = *report.certificate;
+  if (c.refuted() && made_here) internal_fail("the plan is refuted: {}", refutation_text(c));
+  if (!c.refuted() && !c.certified())
+    report.compiled.remarks.push_back({.where = "plan",
+                                       .what = "may compute something else than its source",
+                                       .why = c.meaning.message,
+                                       .pass = "check"});
+  return !c.refuted();
+}
+
 }  // namespace
 
 RunReport run(Step step, const RunOptions& options, std::shared_ptr<const Plan> plan) {
@@ -176,6 +189,8 @@ RunReport run(Step step, const RunOptions& options, std::shared_ptr<const Plan> 
   require_fit(step, options, report.iterations);
   if (step.program.world->ranks() == 1) repeat_for_copies(step.recording, report.ranks);
 
+  Execution execution(report.ranks, options);
+  bool made_here = plan == nullptr;
   Program program = step.program;
   if (plan == nullptr && options.comm != "in_order")
     plan = std::make_shared<const Plan>(make_plan(step, options, report));
@@ -183,11 +198,14 @@ RunReport run(Step step, const RunOptions& options, std::shared_ptr<const Plan> 
     program = plan->program;
   else
     report.compiled = compile(program, options.compile);
+  if (plan != nullptr && options.certify &&
+      !certify_plan(*plan, execution.launch_order(), made_here, report))
+    return report;
   count(program, report);
   if (plan != nullptr) report.memory = memory_of(*plan, options);
 
   report.numerics = numerics_of(make_backend(options.backend, options.threads).get());
-  Execution execution(program, std::move(plan), report.ranks, options);
+  execution.prepare(program, std::move(plan));
   Feed feed(step, report.ranks, options.random_inputs);
   InputMap compiled_inputs(step.program, program);
   Loop loop(execution.executor(), shard_state(step.program, program, feed.state()));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hocket/base/trace.h"
+#include "hocket/check/certificate.h"
 #include "hocket/comm/link.h"
 #include "hocket/driver/check.h"
 #include "hocket/driver/compile.h"
@@ -25,6 +26,7 @@ struct RunOptions {
   std::optional<std::int64_t> iterations = {};
   std::optional<std::uint64_t> random_inputs = {};
   bool check = false;
+  bool certify = true;            ///< check the plan before it runs
   std::int64_t memory_limit = 0;  ///< bytes of a rank's arena at most; 0: none
   /// "in_process": one thread per rank; "in_order": the interpreter runs all ranks in one thread,
   /// as the reference.
@@ -82,10 +84,12 @@ struct RunReport {
   std::optional<Trace> trace;
   std::int64_t peak_bytes = 0;         ///< of the rank with the most: written in its arena
   std::optional<MemoryReport> memory;  ///< none for in_order
+  std::optional<Certificate> certificate;  ///< of the plan, where it was checked
 };
 
-/// Compiles the step's program, or takes the plan that was made from it, and runs it. Error when
-/// the options do not fit the step, RunError when a rank fails, waits too long, or calls another
+/// Compiles the step's program, or takes the plan that was made from it, and runs it. A given plan
+/// that its certificate refutes is not run, and then nothing else is reported; one that was made
+/// here is an InternalError. Error when the options do not fit the step, RunError when a rank fails, waits too long, or calls another
 /// collective than the others.
 RunReport run(Step step, const RunOptions& options, std::shared_ptr<const Plan> plan = nullptr);
 
