@@ -3,8 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
+#include "hocket/base/error.h"
 #include "hocket/driver/compile.h"
+#include "hocket/iter/lags.h"
+#include "hocket/iter/rotate.h"
 #include "hocket/lower/lower.h"
 #include "support/pass_choices.h"
 #include "support/random_body.h"
@@ -27,9 +32,7 @@ Program soup(Random& random) {
                                  .loop = chance(random, 20)});
 }
 Program body(Random& random) { return random_body(random).rotated; }
-Program pipeline(Random& random) {
-  return random_families()[6].make(random).program;
-}
+Program pipeline(Random& random) { return random_families()[6].make(random).program; }
 
 struct Family {
   const char* name;
@@ -37,8 +40,12 @@ struct Family {
   std::size_t weight;
 };
 constexpr Family families[] = {
-    {"tight", tight_program, 60}, {"soup", soup, 10},       {"body", body, 10},
-    {"stages", random_stages, 8}, {"classes", random_classes, 8}, {"pipeline", pipeline, 4},
+    {"tight", tight_program, 60},
+    {"soup", soup, 10},
+    {"body", body, 10},
+    {"stages", random_stages, 8},
+    {"classes", random_classes, 8},
+    {"pipeline", pipeline, 4},
 };
 
 const Family& draw_family(Random& random) {
@@ -62,6 +69,26 @@ constexpr const char* lists[] = {
     "bucket-collectives,cross-iteration:delay=all",
     "raise-collectives,sink-waits",
 };
+
+/// Delays a random node of a loop and all that depend on it in the same iteration.
+bool rotate_some(Graph& g, Random& random) {
+  std::vector<NodeId> nodes;
+  for (NodeId n : std::as_const(g).nodes()) nodes.push_back(n);
+  if (nodes.empty()) return false;
+  std::vector<NodeId> moved{nodes[below(random, nodes.size())]};
+  std::set<NodeId> known(moved.begin(), moved.end());
+  for (std::size_t k = 0; k < moved.size(); ++k)
+    for (Value v : g.results(moved[k]))
+      for (Use use : g.uses(v))
+        if (use.node != g.return_node() && known.insert(use.node).second)
+          moved.push_back(use.node);
+  try {
+    rotate(g, moved, chance(random, 85) ? 1 : 2, {.outputs_may_lag = true});
+  } catch (const Error&) {
+    return false;  // a rule of delays
+  }
+  return true;
+}
 
 bool is_small(const Plan& plan) {
   if (plan.shape.depth + 2 * plan.shape.turns > static_cast<int>(most_steps)) return false;
@@ -104,9 +131,12 @@ std::optional<Base> random_base(Random& random, bool wants_transfers) {
     return std::nullopt;  // a list that does not fit the program
   }
   std::string split;
+  if (program.graphs.size() == 1 && !is_rotated(program.graphs[0]) && chance(random, 50) &&
+      rotate_some(program.graphs[0], random))
+    split = ", rotated";
   if (chance(random, 70)) {
     program = graph_for_each_rank(program);
-    split = ", a graph for each rank";
+    split += ", a graph for each rank";
   }
   Plan plan = lower(program);
   if (!is_small(plan) || (wants_transfers && !transfers(plan))) return std::nullopt;

@@ -40,8 +40,8 @@ std::string agreed(const Plan& plan, const Action& a) {
   const Instruction& i = *a.instruction;
   CollectiveKind kind = kind_of(i);
   bool pair = kind == CollectiveKind::send || kind == CollectiveKind::recv;
-  std::string text = fmt::format("{} channel {}", pair ? "pair" : name(kind),
-                                 attr<std::int64_t>(i, "channel"));
+  std::string text =
+      fmt::format("{} channel {}", pair ? "pair" : name(kind), attr<std::int64_t>(i, "channel"));
   if (i.op->collective->reduces) text += " " + attr<std::string>(i, "reduce");
   if (i.op->collective->rooted())
     text += fmt::format(" root {}", attr<std::int64_t>(i, i.op->collective->peer));

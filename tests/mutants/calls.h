@@ -26,9 +26,9 @@ struct Part {
 };
 
 struct MatchedCall {
-  std::vector<Part> parts;          ///< all ranks of the sequence
-  std::int32_t predecessor = -1;    ///< the call before it in its sequence
-  std::size_t bit = 0;              ///< of the first part, among all parts of the run
+  std::vector<Part> parts;        ///< all ranks of the sequence
+  std::int32_t predecessor = -1;  ///< the call before it in its sequence
+  std::size_t bit = 0;            ///< of the first part, among all parts of the run
 };
 
 struct Run {

@@ -141,7 +141,9 @@ CellGraph cells_of(const Plan& plan, std::size_t number) {
   out.cells = map.size();
   out.kept.resize(out.cells);
   out.carried = graph.carried_transfers;
-  auto keep = [&](Cells c) { std::fill(out.kept.begin() + c.begin, out.kept.begin() + c.end, true); };
+  auto keep = [&](Cells c) {
+    std::fill(out.kept.begin() + c.begin, out.kept.begin() + c.end, true);
+  };
   for (const Home& home : graph.homes) {
     CellHome h{map.of(home.location)};
     h.is_state =
@@ -209,8 +211,8 @@ class LocalWalk {
     for (std::uint32_t c = range.begin; c < range.end; ++c) {
       if (writer_[c] == 0) return "undefined";
       Cells whole = writes_[writer_[c] - 1].cells;
-      for (std::uint32_t d = std::max(whole.begin, range.begin);
-           d < std::min(whole.end, range.end); ++d)
+      for (std::uint32_t d = std::max(whole.begin, range.begin); d < std::min(whole.end, range.end);
+           ++d)
         if (writer_[d] != writer_[c]) return "torn";
     }
     return "";
@@ -264,8 +266,7 @@ class LocalWalk {
   void begin_phase() {
     std::vector<bool> kept = graph_.kept;
     for (const Action* t : in_flight_)
-      for (Cells c : t->reads)
-        std::fill(kept.begin() + c.begin, kept.begin() + c.end, true);
+      for (Cells c : t->reads) std::fill(kept.begin() + c.begin, kept.begin() + c.end, true);
     for (std::uint32_t c = 0; c < graph_.cells; ++c)
       if (!kept[c]) writer_[c] = 0;
   }

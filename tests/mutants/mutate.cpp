@@ -63,8 +63,8 @@ Done reorder(const Place& at) {
   std::size_t size = at.list().size();
   if (size < 2) return std::nullopt;
   std::vector<std::size_t> some = where(at, communicates);
-  std::size_t from = !some.empty() && chance(at.random, 50) ? pick(at.random, some)
-                                                            : below(at.random, size);
+  std::size_t from =
+      !some.empty() && chance(at.random, 50) ? pick(at.random, some) : below(at.random, size);
   std::size_t to = below(at.random, size);
   if (chance(at.random, 50)) {  // not far
     std::size_t low = from >= 2 ? from - 2 : 0, high = std::min(size - 1, from + 2);
@@ -110,9 +110,8 @@ std::optional<std::size_t> wait_of(const Place& at, std::uint32_t transfer, std:
 }
 
 Done drop(const Place& at) {
-  std::vector<std::size_t> some = where(at, [](const Instruction& i) {
-    return !is_wait(i) && i.kind != InstructionKind::output;
-  });
+  std::vector<std::size_t> some = where(
+      at, [](const Instruction& i) { return !is_wait(i) && i.kind != InstructionKind::output; });
   if (some.empty()) return std::nullopt;
   std::size_t n = pick(at.random, some);
   Instruction i = at.list()[n];
@@ -136,8 +135,8 @@ constexpr std::int64_t fresh_channel = 1'000'003;
 void repeat_transfer(const Place& at, std::size_t n, bool in_place) {
   Instruction i = at.list()[n];
   i.index = at.phase().transfers++;
-  i.attributes = i.attributes.with(static_cast<std::size_t>(i.op->attribute_index("channel")),
-                                   fresh_channel);
+  i.attributes =
+      i.attributes.with(static_cast<std::size_t>(i.op->attribute_index("channel")), fresh_channel);
   Instruction w{.kind = InstructionKind::wait, .label = i.label, .index = i.index};
   std::size_t behind = n + 1;
   if (auto first = wait_of(at, at.list()[n].index, n); first && in_place) behind = *first + 1;
@@ -173,9 +172,7 @@ Done duplicate(const Place& at) {
     repeat_transfer(at, n, chance(at.random, 50));
     return fmt::format("transfer {} is repeated", i.index);
   }
-  std::size_t to = chance(at.random, 50)
-                       ? n + 1
-                       : n + 1 + below(at.random, at.list().size() - n);
+  std::size_t to = chance(at.random, 50) ? n + 1 : n + 1 + below(at.random, at.list().size() - n);
   insert(at, to, i);
   return fmt::format("instruction {} is repeated at {}", n, to);
 }
@@ -188,9 +185,8 @@ Done remove_wait(const Place& at) {
     erase(at, n);
     return fmt::format("wait {} is missing", n);
   }
-  std::size_t to = chance(at.random, 30)
-                       ? at.list().size() - 1
-                       : n + 1 + below(at.random, at.list().size() - n - 1);
+  std::size_t to = chance(at.random, 30) ? at.list().size() - 1
+                                         : n + 1 + below(at.random, at.list().size() - n - 1);
   move(at, n, to);
   return fmt::format("wait {} is missing until {}", n, to);
 }
@@ -216,8 +212,8 @@ Done retarget_transfer(const Place& at, Instruction& i) {
   i.index = static_cast<std::uint32_t>(below(at.random, at.phase().transfers));
   if (i.index == from) return std::nullopt;
   if (is_wait(i)) i.results = 0;
-  std::string said = fmt::format("a {} for {} is for {}", is_wait(i) ? "wait" : "start", from,
-                                 i.index);
+  std::string said =
+      fmt::format("a {} for {} is for {}", is_wait(i) ? "wait" : "start", from, i.index);
   if (chance(at.random, 50)) return said;
   for (Instruction& other : at.list()) {  // the other one takes its place
     if (&other == &i || other.kind != i.kind || other.index != i.index) continue;
@@ -232,8 +228,7 @@ Done retarget_group(const Place& at, Instruction& i) {
   std::vector<std::string_view> names = at.plan.program.world->group_names();
   std::string name(names[below(at.random, names.size())]);
   if (attribute<std::string>(*i.op, i.attributes, "group") == name) return std::nullopt;
-  i.attributes =
-      i.attributes.with(static_cast<std::size_t>(i.op->attribute_index("group")), name);
+  i.attributes = i.attributes.with(static_cast<std::size_t>(i.op->attribute_index("group")), name);
   auto& groups = at.graph().groups;
   auto lane = std::ranges::find(groups, name);
   if (lane == groups.end()) lane = groups.insert(lane, name);

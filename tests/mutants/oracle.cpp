@@ -16,8 +16,8 @@ using Words = std::vector<std::uint64_t>;
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return mixed(a * 0x9e3779b97f4a7c15ull + b); }
 
-/// Where the parts of a state lie in its words: positions of ranks, bits of the parts of calls whose
-/// operands have been read and whose results have been written, bits of completed calls, what
+/// Where the parts of a state lie in its words: positions of ranks, bits of the parts of calls
+/// whose operands have been read and whose results have been written, bits of completed calls, what
 /// unfinished calls have read, the digest of memory, digests of outputs by rank; then memory, which
 /// is left out of the key because of its digest.
 class Explorer {
@@ -111,20 +111,29 @@ class Explorer {
 
   /// Runs rank r up to its next start or wait.
   void compute(Words& s, std::size_t r) const {
-    for (; !ended(s, r); ++s[r]) {
-      const Action& a = action(r, s[r]);
-      if (a.is_start() || a.is_wait()) return;
-      std::uint64_t h = contents(s, r, a.salt, a.reads);
-      if (a.kind == InstructionKind::input) h = mix(mix(h, run_.ranks[r].iteration[s[r]]), r);
-      if (a.kind == InstructionKind::output) s[outputs_ + r] = mix(s[outputs_ + r], h);
-      fill(s, r, a.scratch, mix(h, 99));
-      write(s, r, a.writes, h);
-    }
+    while (!options_.every_action && !ended(s, r) && run_.ranks[r].call[s[r]] < 0) act(s, r);
+  }
+
+  /// Runs the next action of rank r, which is neither a start nor a wait.
+  void act(Words& s, std::size_t r) const {
+    const Action& a = action(r, s[r]);
+    std::uint64_t h = contents(s, r, a.salt, a.reads);
+    if (a.kind == InstructionKind::input) h = mix(mix(h, run_.ranks[r].iteration[s[r]]), r);
+    if (a.kind == InstructionKind::output) s[outputs_ + r] = mix(s[outputs_ + r], h);
+    fill(s, r, a.scratch, mix(h, 99));
+    write(s, r, a.writes, h);
+    ++s[r];
   }
 
   void step_rank(std::size_t r) {
     const RankTrace& trace = run_.ranks[r];
     std::uint64_t pc = now_[r];
+    if (trace.call[pc] < 0) {
+      next_ = now_;
+      act(next_, r);
+      push(next_);
+      return;
+    }
     const Action& a = action(r, pc);
     auto c = static_cast<std::size_t>(trace.call[pc]);
     if (a.is_wait() && !bit(now_, done_, c)) return;
@@ -269,7 +278,8 @@ Judgement judge(const Plan& plan, const OracleOptions& options) {
   std::size_t states = 0;
   for (int steps = 1; steps <= longest; ++steps)
     for (const CellGraph& g : graphs)
-      if (std::string harm = local_harm(g, phases_of_run(plan, steps)); !harm.empty())
+      if (std::string harm = options.rules ? local_harm(g, phases_of_run(plan, steps)) : "";
+          !harm.empty())
         return {.harm = fmt::format("{}, in a run of {}", harm, steps)};
   for (int steps = 1; steps <= longest; ++steps) {
     Run run = match_calls(plan, graphs, phases_of_run(plan, steps));

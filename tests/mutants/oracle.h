@@ -13,6 +13,11 @@ struct OracleOptions {
   /// in the order of their sequence.
   bool total = false;
   std::size_t most_states = 20'000;  ///< of one run
+  /// Kernels, copies, inputs and outputs are events of their own, too.
+  bool every_action = false;
+  /// Rules that a rank breaks by itself are harmful. Without them only what a run shows counts, and
+  /// the plan must wait for what it starts.
+  bool rules = true;
 };
 
 struct Judgement {
@@ -25,8 +30,9 @@ struct Judgement {
 /// waits of the ranks, of the moments at which a transfer reads what a rank gives it, and of those
 /// at which it writes a rank's results, are explored. Harmful are: a deadlock, calls that do not
 /// match or agree, a read of bytes that were not written, results that depend on the order, and a
-/// broken rule of alignment, bounds or waiting. Kernels, copies, inputs and outputs are no events
-/// of their own: once no rank touches what its transfers use, they commute with all events.
+/// broken rule of alignment, bounds or waiting. Kernels, copies, inputs and outputs run together
+/// with the start or wait before them: once no rank touches what its transfers use, they commute
+/// with all events of others.
 ///
 /// The plan must keep the rules of verify_plan but those of transfers, alignment and bounds.
 Judgement judge(const Plan& plan, const OracleOptions& options = {});

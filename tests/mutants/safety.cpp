@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::size_t mutants_of_a_base = 56;
 constexpr std::uint64_t least_of_a_kind = 20;  // of 100 mutants of an even share: a bar of --count
+constexpr std::uint64_t compared = 16;         // one mutant in so many is judged twice
 constexpr std::size_t most_kept = 8;           // plans of one kind and cause
 
 struct Finding {
@@ -91,10 +92,11 @@ class Trial {
       }
       ++drawn_bases_;
       if (large) ++large_bases_;
-      if (!harm.empty() && ++harmful_bases_ <= most_kept) keep(*base, "base harmful", "", harm, false);
+      if (!harm.empty() && ++harmful_bases_ <= most_kept)
+        keep(*base, "base harmful", "", harm, false);
       if (!usable[0]) continue;
       ++bases_;
-      ++families_[base->name];
+      count_features(base->plan);
       mutate_base(*base, random, usable[1]);
       progress();
     }
@@ -102,6 +104,30 @@ class Trial {
   }
 
  private:
+  void count_features(const Plan& plan) {
+    bool carried = false, sends = false, bucket = false, groups = false, slots = false;
+    for (const PlanGraph& g : plan.graphs) {
+      carried = carried || g.carried_transfers > 0;
+      groups = groups || g.groups.size() > 1;
+      for (const Home& home : g.homes) slots = slots || home.slot > 0;
+      for (const PlanPhase& p : g.phases)
+        for (const Instruction& i : p.instructions) {
+          if (i.kind != InstructionKind::start) continue;
+          sends = sends || i.op->collective->point_to_point;
+          bucket = bucket || i.operands > 1;
+        }
+    }
+    features_["several graphs"] += plan.graphs.size() > 1;
+    features_["3 ranks"] += plan.program.world->ranks() == 3;
+    features_["a loop with delays"] += plan.shape.depth > 0;
+    features_["carried transfers"] += carried;
+    features_["several turns"] += plan.shape.turns > 1;
+    features_["several slots"] += slots;
+    features_["sends"] += sends;
+    features_["members"] += bucket;
+    features_["several groups"] += groups;
+  }
+
   void mutate_base(Base& base, Random& random, bool total_is_safe) {
     std::vector<PlanGraph> graphs = base.plan.graphs;
     for (std::size_t n = 0; n < mutants_of_a_base && done_ < options_.count; ++n) {
@@ -137,6 +163,7 @@ class Trial {
     }
     ++done_;
     ++count.mutants;
+    if (done_ % compared == 0) compare(base, *what, j, total);
     totals_ += total;
     states_ += j.states;
     std::optional<Finding> r = refuted(plan, total);
@@ -155,6 +182,16 @@ class Trial {
       keep(base, fmt::format("refused {}", r->rule),
            fmt::format("{}\n# checker: {}", *what, r->message), "", total);
     }
+  }
+
+  /// The oracle itself: with an event for each action it finds the same.
+  void compare(const Base& base, const std::string& what, const Judgement& j, bool total) {
+    Judgement fine = judge(base.plan, {.total = total, .every_action = true});
+    if (fine.too_large) return;
+    ++compared_;
+    if (fine.harm.empty() == j.harm.empty()) return;
+    ++oracle_differs_;
+    keep(base, "oracle differs", what, j.harm + " / " + fine.harm, total);
   }
 
   void keep(const Base& base, const std::string& cause, const std::string& what,
@@ -189,10 +226,12 @@ class Trial {
       all += counts_[k];
     }
     line("all", all);
-    fmt::print("\n{} bases of {} drawn: {} too large, {} harmful, {} refused; {} mutants under a "
-               "total order; {:.0f} states on average\n",
-               bases_, drawn_bases_, large_bases_, harmful_bases_, refused_bases_, totals_,
-               static_cast<double>(states_) / static_cast<double>(std::max<std::uint64_t>(1, done_)));
+    fmt::print(
+        "\n{} bases of {} drawn: {} too large, {} harmful, {} refused; {} mutants under a "
+        "total order; {:.0f} states on average\n",
+        bases_, drawn_bases_, large_bases_, harmful_bases_, refused_bases_, totals_,
+        static_cast<double>(states_) / static_cast<double>(std::max<std::uint64_t>(1, done_)));
+    for (const auto& [feature, n] : features_) fmt::print("bases with {:<20}{:>7}\n", feature, n);
     for (const auto& [harm, n] : harms_) fmt::print("harm {:<16}{:>9}\n", harm, n);
     for (const auto& [rule, n] : rules_)
       fmt::print("rule {:<16}{:>9} harmful{:>9} harmless\n", rule, n[1], n[0]);
@@ -214,6 +253,9 @@ class Trial {
     bar(refused_bases_ + harmful_bases_ == 0,
         fmt::format("{} plans without a mistake refused, {} harmful", refused_bases_,
                     harmful_bases_));
+    bar(oracle_differs_ == 0, fmt::format("{} of {} plans judged otherwise with an event for each "
+                                          "instruction",
+                                          oracle_differs_, compared_));
     bar(all.harmful * 100 >= all.mutants * 30, fmt::format("{} harmful, wanted 30 %", all.harmful));
     for (std::size_t k = 0; k < counts_.size(); ++k)
       if (counts_[k].mutants * least_of_a_kind < options_.count)
@@ -224,12 +266,12 @@ class Trial {
 
   const MutantOptions& options_;
   std::array<Count, mutation_names.size()> counts_{};
-  std::map<std::string, std::size_t> kept_, families_;
+  std::map<std::string, std::size_t> kept_, features_;
   std::map<std::string, std::uint64_t> harms_;
   std::map<std::string, std::array<std::uint64_t, 2>> rules_;
   std::uint64_t done_ = 0, turn_ = 0, totals_ = 0, states_ = 0;
   std::uint64_t bases_ = 0, drawn_bases_ = 0, large_bases_ = 0, harmful_bases_ = 0,
-                refused_bases_ = 0;
+                refused_bases_ = 0, compared_ = 0, oracle_differs_ = 0;
 };
 
 }  // namespace

@@ -103,14 +103,16 @@ void meet(Random& random, TightGraph& g, const std::string& group, std::int64_t 
   operands += ")";
   std::string at = fmt::format("group=\"{}\", ", group);
   switch (below(random, 8)) {
-    case 0: return g.start("broadcast_from", members, operands, at + "root=0, ", channel);
-    case 1: return g.start("all_to_all", 1, "(" + g.value() + ")", at, channel);
+    case 0:
+      return g.start("broadcast_from", members, operands, at + "root=0, ", channel);
+    case 1:
+      return g.start("all_to_all", 1, "(" + g.value() + ")", at, channel);
     case 2:
       return g.start("reduce", members, operands,
                      at + fmt::format("reduce=\"{}\", root=0, ", reduce), channel);
     default:
-      return g.start("all_reduce", members, operands,
-                     at + fmt::format("reduce=\"{}\", ", reduce), channel);
+      return g.start("all_reduce", members, operands, at + fmt::format("reduce=\"{}\", ", reduce),
+                     channel);
   }
 }
 
