@@ -39,11 +39,10 @@ std::string call_text(const Plan& plan, Place p) {
     text += fmt::format(" by {}", attribute<std::string>(*i.op, i.attributes, "reduce"));
   if (facts.rooted())
     text += fmt::format(" at {}", attribute<std::int64_t>(*i.op, i.attributes, facts.peer));
-  std::string list =
-      list_of(plan, members(plan, p), facts.kind == CollectiveKind::all_to_all);
+  std::string list = list_of(plan, members(plan, p), facts.kind == CollectiveKind::all_to_all);
   if (!list.empty()) text += " of " + list;
-  return text + fmt::format(" on channel {}",
-                            attribute<std::int64_t>(*i.op, i.attributes, "channel"));
+  return text +
+         fmt::format(" on channel {}", attribute<std::int64_t>(*i.op, i.attributes, "channel"));
 }
 
 const Ints& rows(const Instruction& i, std::string_view which) {

@@ -14,7 +14,8 @@ constexpr Rule rules[] = {
      "Every byte that is read was written before on the same rank: in the same phase, or in an "
      "earlier one where it is part of a home or of a carried transfer."},
     {"torn",
-     "A value is read whole: no part of it was overwritten by a value that lies across its bounds."},
+     "A value is read whole: no part of it was overwritten by a value that lies across its "
+     "bounds."},
     {"in-flight",
      "From the start of a transfer to its wait nothing else writes its operands, and nothing else "
      "touches its results."},
@@ -27,7 +28,8 @@ constexpr Rule rules[] = {
     {"matching",
      "The calls that ranks start in a group, or between a pair of ranks, are the same in number, "
      "order, channel, kind, reduction, root and sizes, in every kernel iteration."},
-    {"deadlock", "No rank waits for a call of a rank that waits for it, directly or through others."},
+    {"deadlock",
+     "No rank waits for a call of a rank that waits for it, directly or through others."},
     {"launch-order",
      "Where a transport completes all transfers of a rank in the order of their starts, ranks that "
      "share two transfers start them in one order, directly or through others."},
@@ -56,8 +58,7 @@ const Instruction& at(const Plan& plan, Place p) {
 }
 
 std::string text_of(const Plan& plan, Place p) {
-  return fmt::format("{}: {}",
-                     window_name(plan.shape, plan.graphs[p.graph].phases[p.phase].window),
+  return fmt::format("{}: {}", window_name(plan.shape, plan.graphs[p.graph].phases[p.phase].window),
                      shortened(instruction_text(plan, p.graph, p.phase, at(plan, p))));
 }
 

@@ -116,9 +116,10 @@ class PhaseWalk {
       case WrittenBytes::Finding::whole:
         return std::nullopt;
       case WrittenBytes::Finding::undefined:
-        return refuse("written", fmt::format("reads bytes {} to {}, not all of which are written",
-                                             r.begin, r.end - 1),
-                      n);
+        return refuse(
+            "written",
+            fmt::format("reads bytes {} to {}, not all of which are written", r.begin, r.end - 1),
+            n);
       case WrittenBytes::Finding::torn:
         break;
     }
@@ -212,7 +213,7 @@ class PhaseWalk {
   const PlanPhase& phase_;
   WrittenBytes& bytes_;
   Boundary& boundary_;
-  std::vector<Started> started_;   // by transfer
+  std::vector<Started> started_;  // by transfer
   CountedRanges written_, read_;  // by transfers in flight
 };
 
@@ -268,8 +269,7 @@ class RunWalk {
     Boundary b;
     b.carried.resize(g.carried_transfers);
     for (const Home& home : g.homes)
-      if (home.kind == HomeKind::constant ||
-          !is_forwarded(body, body.inputs()[home.input].value))
+      if (home.kind == HomeKind::constant || !is_forwarded(body, body.inputs()[home.input].value))
         b.bytes.write(range_of(plan_, home.location));
     return b;
   }

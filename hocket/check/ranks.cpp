@@ -48,8 +48,8 @@ struct Event {
 };
 
 struct Transfer {
-  std::vector<int> ranks;       // in the order of the group; sender, receiver
-  std::vector<Place> calls;     // by rank, once posted
+  std::vector<int> ranks;    // in the order of the group; sender, receiver
+  std::vector<Place> calls;  // by rank, once posted
   std::vector<char> posted;
   std::size_t missing = 0;
   bool complete = false;
@@ -86,10 +86,10 @@ class IterationRun {
 
  private:
   struct Rank {
-    std::size_t next = 0;                             // event
-    std::map<std::uint32_t, std::size_t> by_number;   // transfers started here
-    std::vector<std::size_t> launched;                // transfers in the order of their starts
-    std::size_t passed = 0;                           // of these, complete in order
+    std::size_t next = 0;                            // event
+    std::map<std::uint32_t, std::size_t> by_number;  // transfers started here
+    std::vector<std::size_t> launched;               // transfers in the order of their starts
+    std::size_t passed = 0;                          // of these, complete in order
     std::map<std::tuple<const Group*, int, int>, std::size_t> positions;  // by sequence
   };
   /// A collective's set and -1, or two ranks.
@@ -99,9 +99,7 @@ class IterationRun {
   const std::vector<Event>& events(int r) const {
     return events_[graph_of_[static_cast<std::size_t>(r)]];
   }
-  bool ended(int r) const {
-    return ranks_[static_cast<std::size_t>(r)].next == events(r).size();
-  }
+  bool ended(int r) const { return ranks_[static_cast<std::size_t>(r)].next == events(r).size(); }
   Place place(int r, const Event& e) const {
     return {graph_of_[static_cast<std::size_t>(r)], phase_, e.instruction};
   }
@@ -186,10 +184,11 @@ class IterationRun {
       if (me.passed == me.launched.size()) continue;
       std::size_t oldest = me.launched[me.passed];
       Transfer& next = transfers_[oldest];
-      bool first_everywhere = next.missing == 0 && std::ranges::all_of(next.ranks, [&](int m) {
-        const Rank& o = rank(m);
-        return o.passed < o.launched.size() && o.launched[o.passed] == oldest;
-      });
+      bool first_everywhere =
+          next.missing == 0 && std::ranges::all_of(next.ranks, [&](int m) {
+            const Rank& o = rank(m);
+            return o.passed < o.launched.size() && o.launched[o.passed] == oldest;
+          });
       if (!first_everywhere) continue;
       for (int m : next.ranks) ++rank(m).passed;
       complete(next);
@@ -205,7 +204,9 @@ class IterationRun {
 
   // ---- what to say
 
-  std::string line(int r, Place p) const { return fmt::format("rank {}, {}", r, text_of(plan_, p)); }
+  std::string line(int r, Place p) const {
+    return fmt::format("rank {}, {}", r, text_of(plan_, p));
+  }
 
   Refutation differ(const Transfer& t, std::size_t a, std::size_t b, const std::string& first,
                     const std::string& second) const {
@@ -355,7 +356,8 @@ std::vector<Event> events_of(const Plan& plan, std::size_t graph, std::size_t ph
   return events;
 }
 
-/// Ranks that run one graph start the same calls in the same order; only lists of rows can disagree.
+/// Ranks that run one graph start the same calls in the same order; only lists of rows can
+/// disagree.
 Finding find_in_equal_ranks(const Plan& plan) {
   for (std::size_t p = 0; p < plan.graphs[0].phases.size(); ++p) {
     const std::vector<Instruction>& all = plan.graphs[0].phases[p].instructions;

@@ -89,11 +89,10 @@ void check_random(std::uint64_t index, const Options& options, Count& count) {
   for (int l = 0; l < 3; ++l) {
     PlanOptions how;
     how.backend = "reference";
-    how.compile.passes =
-        l == 0 ? std::string(lists[index % std::size(lists)])
-               : to_text(random_list(random, table, 8, Tensors::tiny));
-    std::string what = fmt::format("{} {} --passes '{}'", family_at(index).name, index,
-                                   how.compile.passes);
+    how.compile.passes = l == 0 ? std::string(lists[index % std::size(lists)])
+                                : to_text(random_list(random, table, 8, Tensors::tiny));
+    std::string what =
+        fmt::format("{} {} --passes '{}'", family_at(index).name, index, how.compile.passes);
     try {
       Plan plan = make_plan(step, how);
       check(what, plan, count);

@@ -80,8 +80,7 @@ bool rotate_some(Graph& g, Random& random) {
   for (std::size_t k = 0; k < moved.size(); ++k)
     for (Value v : g.results(moved[k]))
       for (Use use : g.uses(v))
-        if (use.node != g.return_node() && known.insert(use.node).second)
-          moved.push_back(use.node);
+        if (use.node != g.return_node() && known.insert(use.node).second) moved.push_back(use.node);
   try {
     rotate(g, moved, chance(random, 85) ? 1 : 2, {.outputs_may_lag = true});
   } catch (const Error&) {

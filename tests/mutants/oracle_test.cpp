@@ -39,9 +39,10 @@ Plan two_ranks(const std::string& a, const std::string& b) {
 Plan both(const std::string& instructions) { return two_ranks(instructions, instructions); }
 
 std::string reduce(int transfer, int from, int to, int channel, const char* group = "dp") {
-  return fmt::format("f32[4] @{} = start {} all_reduce(f32[4] @{}) {{group=\"{}\", "
-                     "reduce=\"sum\", channel={}}}\n",
-                     to, transfer, from, group, channel);
+  return fmt::format(
+      "f32[4] @{} = start {} all_reduce(f32[4] @{}) {{group=\"{}\", "
+      "reduce=\"sum\", channel={}}}\n",
+      to, transfer, from, group, channel);
 }
 
 /// The word for the harm, or `harmless`.
@@ -107,42 +108,45 @@ TEST(Oracle, CallsMustAgree) {
   EXPECT_EQ(harm(other("all_reduce(f32[4] @64) {group=\"dp\", reduce=\"sum\"",
                        "broadcast_from(f32[4] @64) {group=\"dp\"")),
             "mismatch");
-  std::string shorter = "f32[2] @192 = slice(f32[4] @64) {dim=0, start=0, end=2}\n"
-                        "f32[2] @128 = start 0 all_reduce(f32[2] @192) {group=\"dp\", "
-                        "reduce=\"sum\", channel=0}\nwait 0";
+  std::string shorter =
+      "f32[2] @192 = slice(f32[4] @64) {starts=[0], stops=[2]}\n"
+      "f32[2] @128 = start 0 all_reduce(f32[2] @192) {group=\"dp\", "
+      "reduce=\"sum\", channel=0}\nwait 0";
   EXPECT_EQ(harm(two_ranks(sum, shorter)), "mismatch");
   EXPECT_EQ(harm(two_ranks(sum, "")), "deadlock");
 }
 
 TEST(Oracle, RowsOfAnAllToAll) {
   auto call = [](const char* rows) {
-    return fmt::format("f32[4] @128 = start 0 all_to_all(f32[4] @64) {{group=\"dp\", {}"
-                       "channel=0}}\nwait 0",
-                       rows);
+    return fmt::format(
+        "f32[4] @128 = start 0 all_to_all(f32[4] @64) {{group=\"dp\", {}"
+        "channel=0}}\nwait 0",
+        rows);
   };
   std::string uneven = call("send=[1,3], receive=[1,3], ");
   EXPECT_EQ(harm(both(call(""))), "harmless");
-  EXPECT_EQ(harm(two_ranks(call("send=[1,3], receive=[1,3], "),
-                           call("send=[3,1], receive=[3,1], "))),
-            "harmless");
+  EXPECT_EQ(
+      harm(two_ranks(call("send=[1,3], receive=[1,3], "), call("send=[3,1], receive=[3,1], "))),
+      "harmless");
   EXPECT_EQ(harm(both(uneven)), "mismatch");
 }
 
 TEST(Oracle, SendsAndReceives) {
   std::string send = "f32[4] @64 = start 0 send(f32[4] @64) {group=\"dp\", to=1, channel=0}\n";
-  std::string recv =
-      "f32[4] @128 = start 0 recv {group=\"dp\", from=0, type=f32[4], channel=0}\n";
+  std::string recv = "f32[4] @128 = start 0 recv {group=\"dp\", from=0, type=f32[4], channel=0}\n";
   EXPECT_EQ(harm(two_ranks(send + "wait 0", recv + "wait 0\nf32[4] @0 = neg(f32[4] @128)")),
             "harmless");
   EXPECT_EQ(harm(two_ranks(send + "wait 0", "")), "deadlock");
   // Each waits for the other before it sends.
   auto exchange = [](int other, bool sends_first) {
-    std::string s = fmt::format("f32[4] @64 = start {} send(f32[4] @64) {{group=\"dp\", to={}, "
-                                "channel={}}}\n",
-                                sends_first ? 0 : 1, other, other);
-    std::string r = fmt::format("f32[4] @128 = start {} recv {{group=\"dp\", from={}, "
-                                "type=f32[4], channel={}}}\nwait {}\n",
-                                sends_first ? 1 : 0, other, 1 - other, sends_first ? 1 : 0);
+    std::string s = fmt::format(
+        "f32[4] @64 = start {} send(f32[4] @64) {{group=\"dp\", to={}, "
+        "channel={}}}\n",
+        sends_first ? 0 : 1, other, other);
+    std::string r = fmt::format(
+        "f32[4] @128 = start {} recv {{group=\"dp\", from={}, "
+        "type=f32[4], channel={}}}\nwait {}\n",
+        sends_first ? 1 : 0, other, 1 - other, sends_first ? 1 : 0);
     return sends_first ? s + r + "wait 0" : r + s + "wait 1";
   };
   EXPECT_EQ(harm(two_ranks(exchange(1, false), exchange(0, false))), "deadlock");

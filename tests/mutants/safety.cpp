@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <filesystem>
@@ -11,11 +12,7 @@
 
 #include "bases.h"
 #include "hocket/base/file.h"
-#include "hocket/base/text.h"
-#if __has_include("hocket/lower/check.h")
-#include "hocket/lower/check.h"
-#define HAVE_CHECK 1
-#endif
+#include "hocket/check/check.h"
 #include "hocket/lower/plan_text.h"
 #include "hocket/lower/verify_plan.h"
 #include "mutate.h"
@@ -30,29 +27,26 @@ constexpr std::uint64_t least_of_a_kind = 20;  // of 100 mutants of an even shar
 constexpr std::uint64_t compared = 16;         // one mutant in so many is judged twice
 constexpr std::size_t most_kept = 8;           // plans of one kind and cause
 
-struct Finding {
-  std::string_view rule;
-  std::string message;
-};
+/// Rules of verify_plan that the oracle judges as well. A plan that breaks another one is no plan.
+constexpr std::string_view shared_rules[] = {"in-flight", "carried", "transfers", "alignment",
+                                             "arena"};
 
-std::optional<Finding> refuted(const Plan& plan, bool total) {
-#ifdef HAVE_CHECK
-  auto r = find_unsafe(plan, total ? LaunchOrder::total : LaunchOrder::per_group);
-  if (!r) return std::nullopt;
-  return Finding{r->rule, r->message};
-#else
-  (void)plan, (void)total;
-  return std::nullopt;
-#endif
+bool is_a_plan(const std::optional<PlanViolation>& v) {
+  return !v || std::ranges::find(shared_rules, v->rule) != std::end(shared_rules);
 }
 
-/// Rules of verify_plan that the checker and the oracle judge as well.
-bool is_a_plan(const Plan& plan) {
-  auto v = find_violation(plan);
-  if (!v) return true;
-  for (std::string_view rule : {"in-flight", "carried", "transfers", "alignment", "arena"})
-    if (v->rule == rule) return true;
-  return false;
+struct Refusal {
+  std::string rule, message;
+};
+
+/// What a plan must pass before it runs: the verifier, then the checker, which trusts the verifier.
+std::optional<Refusal> refuse(const Plan& plan, const std::optional<PlanViolation>& v, bool total) {
+  if (v) return Refusal{fmt::format("verify {}", v->rule), describe(plan, *v)};
+  auto r = find_unsafe(plan, total ? LaunchOrder::total : LaunchOrder::per_group);
+  if (!r) return std::nullopt;
+  Refusal out{std::string(r->rule), r->message};
+  for (const std::string& line : r->example) out.message += "\n#   " + line;
+  return out;
 }
 
 struct Count {
@@ -84,7 +78,7 @@ class Trial {
         usable[total] = !j.too_large && j.harm.empty();
         if (!total) harm = j.harm;
         if (!usable[total]) continue;
-        if (auto r = refuted(base->plan, total)) {
+        if (auto r = refuse(base->plan, find_violation(base->plan), total)) {
           usable[total] = false;
           if (++refused_bases_ <= most_kept)
             keep(*base, "base refused", fmt::format("{}: {}", r->rule, r->message), "", total);
@@ -152,7 +146,8 @@ class Trial {
     Plan& plan = const_cast<Plan&>(base.plan);
     std::optional<std::string> what = mutate(plan, kind, random);
     if (!what) return;
-    if (!is_a_plan(plan)) {
+    std::optional<PlanViolation> violation = find_violation(plan);
+    if (!is_a_plan(violation)) {
       ++count.no_plan;
       return;
     }
@@ -166,13 +161,13 @@ class Trial {
     if (done_ % compared == 0) compare(base, *what, j, total);
     totals_ += total;
     states_ += j.states;
-    std::optional<Finding> r = refuted(plan, total);
+    std::optional<Refusal> r = refuse(plan, violation, total);
     bool harmful = !j.harm.empty();
     if (harmful) {
       ++count.harmful;
       ++harms_[j.harm.substr(0, j.harm.find(':'))];
     }
-    if (r) ++rules_[std::string(r->rule)][harmful];
+    if (r) ++rules_[r->rule][harmful];
     if (harmful && !r) {
       ++count.accepted_harmful;
       keep(base, fmt::format("accepted {}", j.harm.substr(0, j.harm.find(':'))), *what, j.harm,
@@ -232,9 +227,9 @@ class Trial {
         bases_, drawn_bases_, large_bases_, harmful_bases_, refused_bases_, totals_,
         static_cast<double>(states_) / static_cast<double>(std::max<std::uint64_t>(1, done_)));
     for (const auto& [feature, n] : features_) fmt::print("bases with {:<20}{:>7}\n", feature, n);
-    for (const auto& [harm, n] : harms_) fmt::print("harm {:<16}{:>9}\n", harm, n);
+    for (const auto& [harm, n] : harms_) fmt::print("harm {:<20}{:>9}\n", harm, n);
     for (const auto& [rule, n] : rules_)
-      fmt::print("rule {:<16}{:>9} harmful{:>9} harmless\n", rule, n[1], n[0]);
+      fmt::print("rule {:<20}{:>9} harmful{:>9} harmless\n", rule, n[1], n[0]);
     for (const auto& [cause, n] : kept_) fmt::print("wrong: {:<30}{:>9}\n", cause, n);
     return verdict(all);
   }
