@@ -157,7 +157,8 @@ CellGraph cells_of(const Plan& plan, std::size_t number) {
     for (const Instruction& i : phase.instructions) {
       actions.push_back(action_of(plan, map, phase, i));
       if (actions.back().is_start() && i.index < graph.carried_transfers)
-        for (Cells c : actions.back().writes) keep(c);
+        for (const auto& list : {actions.back().reads, actions.back().writes})
+          for (Cells c : list) keep(c);
     }
   }
   return out;
@@ -264,11 +265,8 @@ class LocalWalk {
   }
 
   void begin_phase() {
-    std::vector<bool> kept = graph_.kept;
-    for (const Action* t : in_flight_)
-      for (Cells c : t->reads) std::fill(kept.begin() + c.begin, kept.begin() + c.end, true);
     for (std::uint32_t c = 0; c < graph_.cells; ++c)
-      if (!kept[c]) writer_[c] = 0;
+      if (!graph_.kept[c]) writer_[c] = 0;
   }
 
   void end_phase() {
