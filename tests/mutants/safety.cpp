@@ -141,9 +141,9 @@ class Trial {
     return best;
   }
 
-  void mutate_once(const Base& base, Mutation kind, Random& random, bool total) {
+  void mutate_once(Base& base, Mutation kind, Random& random, bool total) {
     Count& count = counts_[static_cast<std::size_t>(kind)];
-    Plan& plan = const_cast<Plan&>(base.plan);
+    Plan& plan = base.plan;
     std::optional<std::string> what = mutate(plan, kind, random);
     if (!what) return;
     std::optional<PlanViolation> violation = find_violation(plan);
