@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "hocket/base/error.h"
+#include "hocket/codegen/backend.h"
 #include "hocket/iter/lags.h"
 #include "hocket/ops/ops.h"
 
@@ -176,7 +178,40 @@ void remove_member(const Site& at, std::size_t n, std::size_t k) {
     if (w.kind == InstructionKind::wait && w.index == i.index) w.results = 0;
 }
 
+/// Changes an attribute of a collective on all ranks that meet in it.
+Done change_collective(const Site& at, std::size_t n, std::string_view name,
+                       const Attribute& value) {
+  for (auto& [site, m] : with_partners(at, n)) {
+    Instruction& i = site.list()[m];
+    int k = i.op->attribute_index(name);
+    if (k >= 0) i.attributes = i.attributes.with(static_cast<std::size_t>(k), value);
+  }
+  return fmt::format("{} of {} is {}", name, n, to_text(value));
+}
+
+/// The same collective of other ranks.
+Done wrong_group(const Site& at, std::size_t n) {
+  const World& world = *at.plan.program.world;
+  const Instruction& i = at.list()[n];
+  std::string now = attribute<std::string>(*i.op, i.attributes, "group");
+  std::vector<std::string> others;
+  for (std::string_view name : world.group_names())
+    if (name != now && world.group_size(name) == world.group_size(now)) others.emplace_back(name);
+  if (others.empty()) return std::nullopt;
+  std::string other = one_of(at.random, others);
+  for (auto& [site, m] : with_partners(at, n)) {
+    auto& groups = site.graph().groups;
+    auto lane = std::ranges::find(groups, other);
+    if (lane == groups.end()) lane = groups.insert(lane, other);
+    site.list()[m].lane = static_cast<std::uint16_t>(lane - groups.begin() + 1);
+  }
+  return change_collective(at, n, "group", Attribute(other));
+}
+
 Done wrong_member(const Site& at) {
+  std::vector<std::size_t> calls = instructions(at, starts);
+  if (!calls.empty() && chance(at.random, 25))
+    if (Done done = wrong_group(at, one_of(at.random, calls))) return done;
   std::vector<std::size_t> buckets = instructions(
       at, [](const Instruction& i) { return starts(i) && i.operands > 1 && i.results > 1; });
   if (!buckets.empty() && chance(at.random, 50)) {
@@ -192,17 +227,6 @@ Done wrong_member(const Site& at) {
         return starts(i) && i.op->collective->kind != CollectiveKind::send;
       },
       [](const Location&, const Location&) { return true; });
-}
-
-/// Changes an attribute of a collective on all ranks that meet in it.
-Done change_collective(const Site& at, std::size_t n, std::string_view name,
-                       const Attribute& value) {
-  for (auto& [site, m] : with_partners(at, n)) {
-    Instruction& i = site.list()[m];
-    int k = i.op->attribute_index(name);
-    if (k >= 0) i.attributes = i.attributes.with(static_cast<std::size_t>(k), value);
-  }
-  return fmt::format("{} of {} is {}", name, n, to_text(value));
 }
 
 Done wrong_reduction(const Site& at) {
@@ -263,6 +287,24 @@ Done wrong_attribute(const Site& at) {
   return fmt::format("{} of {} is {}", i.op->attributes[k].name, n, to_text(*value));
 }
 
+/// Kernels need a workspace of just their size.
+void make_room(const Site& at, Instruction& i) {
+  if (i.backend != 0) return;
+  std::vector<Type> operands, results;
+  for (const Location& l : at.phase().operands(i)) operands.push_back(at.type(l));
+  for (const Location& l : at.phase().results(i)) results.push_back(at.type(l));
+  try {
+    std::int64_t bytes =
+        prepare_reference({*i.op, i.attributes, operands, results, *at.plan.program.world})
+            ->workspace_bytes;
+    if (bytes == i.workspace_bytes) return;
+    i.workspace_bytes = bytes;
+    i.workspace = (at.graph().arena_bytes + plan_alignment - 1) / plan_alignment * plan_alignment;
+    at.graph().arena_bytes = i.workspace + bytes;
+  } catch (const Error&) {  // types that the verifier refuses
+  }
+}
+
 /// Another elementwise op with as many operands and no attributes.
 Done wrong_op(const Site& at) {
   std::vector<std::size_t> some = instructions(at, [](const Instruction& i) {
@@ -278,6 +320,7 @@ Done wrong_op(const Site& at) {
       others.push_back(op);
   if (others.empty()) return std::nullopt;
   i.op = one_of(at.random, others);
+  make_room(at, i);
   return fmt::format("{} is {}", n, i.op->name);
 }
 
