@@ -90,10 +90,10 @@ std::vector<Row> rows_of(const std::string& folder, bool runs) {
       Step step = load_step(HOCKET_DATA "/" + name);
       PlanOptions options{.compile = {.passes = std::string(passes)}};
       std::unique_ptr<Backend> backend = make_backend(options.backend, options.threads);
-      Plan plan = make_plan(step, options);
-      Row row = row_of(fmt::format("{} {}", name, passes), plan, backend.get());
+      auto plan = std::make_shared<const Plan>(make_plan(step, options));
+      Row row = row_of(fmt::format("{} {}", name, passes), *plan, backend.get());
       if (runs) {
-        RunReport report = run(std::move(step), {.compile = options.compile}, &plan);
+        RunReport report = run(std::move(step), {.compile = options.compile}, plan);
         row.written = static_cast<double>(report.peak_bytes) / static_cast<double>(row.arena);
       }
       print_row(row);

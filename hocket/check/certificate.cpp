@@ -46,9 +46,10 @@ Plan one_per_rank(std::span<const Plan> plans) {
     if (!(*plan.program.world == *all.program.world))
       fail("plan {} is for other ranks than plan 0", r);
     if (plan.shape != all.shape)
-      fail("plan {} has depth={} turns={}, plan 0 has depth={} turns={}: ranks would not run the "
-           "same iterations",
-           r, plan.shape.depth, plan.shape.turns, all.shape.depth, all.shape.turns);
+      fail(
+          "plan {} has depth={} turns={}, plan 0 has depth={} turns={}: ranks would not run the "
+          "same iterations",
+          r, plan.shape.depth, plan.shape.turns, all.shape.depth, all.shape.turns);
     std::size_t g = plan.program.graph_index(static_cast<int>(r));
     Graph& program = all.program.graphs.emplace_back(plan.program.graphs[g]);
     program.set_ranks({static_cast<int>(r)});

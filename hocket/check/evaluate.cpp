@@ -138,9 +138,9 @@ Elements Evaluator::elements_of(const Tensor& t) {
   Elements out;
   auto width = static_cast<std::size_t>(bytes(t.type().dtype));
   for (std::int64_t i = 0; i < t.type().elements(); ++i)
-    values.append(out, values.constant(t.type().dtype,
-                                       t.bytes().subspan(static_cast<std::size_t>(i) * width, width),
-                                       1));
+    values.append(
+        out, values.constant(t.type().dtype,
+                             t.bytes().subspan(static_cast<std::size_t>(i) * width, width), 1));
   return out;
 }
 
@@ -230,8 +230,7 @@ bool Evaluator::movement(const EvaluateCall& call, std::span<const Elements* con
     return true;
   }
   if (&call.op == &ops::shard) {
-    std::uint32_t g =
-        group(call.graph, attribute<std::string>(call.op, call.attributes, "group"));
+    std::uint32_t g = group(call.graph, attribute<std::string>(call.op, call.attributes, "group"));
     results[0] = piece_of(g, *operands[0], zero(type.dtype), type.elements());
     return true;
   }
@@ -290,8 +289,7 @@ bool Evaluator::of_constants(const EvaluateCall& call, std::span<const Elements*
 /// A small concat or pad: where its elements come from is found by numbering them.
 bool Evaluator::by_index(const EvaluateCall& call, std::span<const Elements* const> operands,
                          std::span<Elements> results) {
-  if ((&call.op != &ops::concat && &call.op != &ops::pad) ||
-      call.result_types[0]->elements() > few)
+  if ((&call.op != &ops::concat && &call.op != &ops::pad) || call.result_types[0]->elements() > few)
     return false;
   Elements all;
   std::vector<Tensor> tensors;
@@ -306,7 +304,8 @@ bool Evaluator::by_index(const EvaluateCall& call, std::span<const Elements* con
   for (std::int64_t k = 0; k < made.elements(); ++k) {
     std::int64_t index = std::as_const(from).as<std::int64_t>()[k];
     std::size_t i = 0;
-    for (; index >= call.operand_types[i]->elements(); ++i) index -= call.operand_types[i]->elements();
+    for (; index >= call.operand_types[i]->elements(); ++i)
+      index -= call.operand_types[i]->elements();
     values.append(results[0], values.range(*operands[i], index, 1));
   }
   return true;
@@ -318,8 +317,7 @@ void Evaluator::kernel(const EvaluateCall& call, std::span<const Elements* const
   TermFacts facts;
   std::uint64_t where = 0;
   if (call.op.depends_on_rank) {
-    std::uint32_t g =
-        group(call.graph, attribute<std::string>(call.op, call.attributes, "group"));
+    std::uint32_t g = group(call.graph, attribute<std::string>(call.op, call.attributes, "group"));
     facts.equal_on = values.ranks.partition(values.groups[g].index);
     where = g + 1;
   }

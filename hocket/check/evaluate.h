@@ -18,7 +18,7 @@ namespace hocket::check {
 struct EvaluateCall {
   const Op& op;
   const Attributes& attributes;  ///< must outlive the evaluator
-  std::span<const Type* const> operand_types, result_types;
+  std::span<const Type*const> operand_types, result_types;
   std::size_t graph = 0;
 };
 
@@ -60,7 +60,8 @@ class Evaluator {
   Elements zero(DType dtype);
   /// The inverse: `count` elements of all pieces.
   Elements whole_of(std::uint32_t group, const Elements& piece, std::int64_t count);
-  /// What fills the pieces of an input: nothing is known of it. The ranks of a set have it together.
+  /// What fills the pieces of an input: nothing is known of it. The ranks of a set have it
+  /// together.
   Elements unknown(std::size_t graph, std::size_t index, std::uint32_t group, std::int64_t count);
 
   /// Types as a number.

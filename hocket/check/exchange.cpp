@@ -22,8 +22,17 @@ Exchange::CallId Exchange::post(std::size_t graph, std::int64_t iteration, const
   auto id = static_cast<CallId>(calls_.size());
   const auto& group = attribute<std::string>(op, attributes, "group");
   auto channel = attribute<std::int64_t>(op, attributes, "channel");
-  calls_.push_back({graph, iteration, &op, &attributes, std::move(operands),
-                    std::move(operand_types), std::move(result_types), group, channel, false, {}});
+  calls_.push_back({graph,
+                    iteration,
+                    &op,
+                    &attributes,
+                    std::move(operands),
+                    std::move(operand_types),
+                    std::move(result_types),
+                    group,
+                    channel,
+                    false,
+                    {}});
   known_[{graph, iteration, group, channel}] = id;
   return id;
 }
@@ -119,8 +128,7 @@ void Exchange::exchange_member(Call& call, std::size_t i) {
     default:
       break;
   }
-  std::vector<std::uint64_t> words{reinterpret_cast<std::uintptr_t>(call.op), group,
-                                   reduction, 0};
+  std::vector<std::uint64_t> words{reinterpret_cast<std::uintptr_t>(call.op), group, reduction, 0};
   words[3] = static_cast<std::uint64_t>(peer_of(*call.op, *call.attributes));
   if (facts.kind == CollectiveKind::all_to_all) {
     std::string rows;
@@ -146,8 +154,9 @@ void Exchange::exchange_between(Call& call, const std::vector<std::size_t>& grap
     std::string text = fmt::format("{} {} ", call.group, call.graph);
     const Collective& facts = *call.op->collective;
     if (facts.reduces) text += attribute<std::string>(*call.op, *call.attributes, "reduce");
-    std::vector<std::uint64_t> words{reinterpret_cast<std::uintptr_t>(call.op), 0, 0,
-                                     static_cast<std::uint64_t>(peer_of(*call.op, *call.attributes))};
+    std::vector<std::uint64_t> words{
+        reinterpret_cast<std::uintptr_t>(call.op), 0, 0,
+        static_cast<std::uint64_t>(peer_of(*call.op, *call.attributes))};
     bool doubtful = false;
     for (std::size_t g : graphs) {
       const Call& other = *call_of(call, g);

@@ -1,6 +1,6 @@
-// How a few iterations stand for runs of any length. Let the loop have depth d and turns that repeat
-// after p iterations. The state S(0) and all batches are symbols, so what holds for them holds for
-// all values:
+// How a few iterations stand for runs of any length. Let the loop have depth d and turns that
+// repeat after p iterations. The state S(0) and all batches are symbols, so what holds for them
+// holds for all values:
 //
 //     source          S(0) -> S(1) -> ... -> S(d+p)
 //     plan            d + p kernel iterations from S(0), and a drain after each: as the source
@@ -132,9 +132,8 @@ class Comparison {
         if (!in.state || is_forwarded(graph, in.value)) continue;
         for (const std::string& name : groups[i])
           if (plan_.source.world->ranks() > 1)
-            report_.assumptions.push_back(
-                fmt::format("state %{} starts equal on the ranks of group \"{}\"",
-                            graph.name(in.value), name));
+            report_.assumptions.push_back(fmt::format(
+                "state %{} starts equal on the ranks of group \"{}\"", graph.name(in.value), name));
         row[i] = evaluator_.state(g, i, graph.type(in.value), equal_on(g, groups[i]));
       }
     }
@@ -249,14 +248,17 @@ class Comparison {
       const Graph& body = plan_.program.graphs[g];
       for (const Home& home : plan_.graphs[g].homes) {
         if (home.kind == HomeKind::constant) {
-          if (run.in_home(g, home) != evaluator_.constant(home.constant, plan_.types[home.location.type]))
-            return differ(fmt::format("{}: constant {} is overwritten", graph_text(plan_, g), home.constant), {}, {});
+          if (run.in_home(g, home) !=
+              evaluator_.constant(home.constant, plan_.types[home.location.type]))
+            return differ(
+                fmt::format("{}: constant {} is overwritten", graph_text(plan_, g), home.constant),
+                {}, {});
           continue;
         }
         if (is_forwarded(body, body.inputs()[home.input].value)) continue;
-        std::string what = fmt::format("{}: state %{} after {} iteration{}", graph_text(plan_, g),
-                                       body.name(body.inputs()[home.input].value), steps,
-                                       steps == 1 ? "" : "s");
+        std::string what =
+            fmt::format("{}: state %{} after {} iteration{}", graph_text(plan_, g),
+                        body.name(body.inputs()[home.input].value), steps, steps == 1 ? "" : "s");
         std::optional<Elements> found = run.in_home(g, home);
         if (!found) return differ(what + " is not in its home", {}, {});
         const Elements& wanted = source[g][inputs_[g][home.input]];
@@ -272,8 +274,7 @@ class Comparison {
   }
 
   void differ(const std::string& what, const Elements& found, const Elements& wanted) {
-    bool doubtful =
-        values().facts_of(found).doubtful || values().facts_of(wanted).doubtful;
+    bool doubtful = values().facts_of(found).doubtful || values().facts_of(wanted).doubtful;
     report_.verdict = doubtful ? Verdict::undecided : Verdict::different;
     report_.message = what + first_difference(found, wanted);
   }
@@ -313,9 +314,9 @@ class Comparison {
   Makers makers_;
   SourceRun source_;
   SourceInputs inputs_;
-  std::vector<States> states_;        // of the source, by iteration
-  std::vector<States> outputs_;       // of the source: by iteration, graph, output
-  std::vector<std::vector<int>> lags_;  // by graph and output
+  std::vector<States> states_;                 // of the source, by iteration
+  std::vector<States> outputs_;                // of the source: by iteration, graph, output
+  std::vector<std::vector<int>> lags_;         // by graph and output
   std::int64_t runs_ = std::int64_t{1} << 32;  // kernel iterations of plans, behind the source's
   bool compares_outputs_ = true;
   MeaningReport report_;

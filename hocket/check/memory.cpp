@@ -159,7 +159,7 @@ class PhaseWalk {
       if (std::ranges::any_of(phase_.results(i), meets) || space.overlaps(r))
         f.example.insert(f.example.begin(), text_of(plan_, {graph_, number_, k}));
     }
-    f.example.push_back(text_of(plan_, {graph_, number_, n}));
+    if (n < phase_.instructions.size()) f.example.push_back(text_of(plan_, {graph_, number_, n}));
   }
 
   Finding start(std::size_t n) {
@@ -202,7 +202,6 @@ class PhaseWalk {
                                window_name(plan_.shape, phase_.window), name),
                    {}};
       add_writers(f, phase_.instructions.size(), r);
-      f.example.pop_back();
       return f;
     }
     return std::nullopt;

@@ -170,8 +170,8 @@ Elements PlanRun::read(Walk& w, const Location& l) {
   auto held = w.arena.memory.read(e_->values, r, width);
   if (!held) {
     Place place{w.graph, w.phase_number, w.at};
-    throw Lost{fmt::format("{}: reads @{}, where no value of its type lies",
-                           text_of(*plan_, place), l.offset)};
+    throw Lost{fmt::format("{}: reads @{}, where no value of its type lies", text_of(*plan_, place),
+                           l.offset)};
   }
   if (layout.is_row_major()) return std::move(*held);
   return e_->values.view(*held, (l.offset - r.begin) / width, layout);
@@ -213,8 +213,7 @@ std::optional<std::string> PlanRun::step(Window window, std::int64_t batch, std:
     const PlanGraph& plan = plan_->graphs[g];
     const PlanPhase& phase = plan.phases[number];
     walks.push_back({g, number, plan, phase, arenas_[g], batch, run, arenas_[g].transfers});
-    walks.back().transfers.resize(
-        std::max<std::size_t>(phase.transfers, plan.carried_transfers));
+    walks.back().transfers.resize(std::max<std::size_t>(phase.transfers, plan.carried_transfers));
   }
   try {
     for (bool moved = true; moved;) {
@@ -320,8 +319,7 @@ void PlanRun::wait(Walk& w, const Instruction& i) {
   if (started.results == 0) return;
   makers_->instruction({w.graph, t.phase, t.instruction});
   const std::vector<Elements>& results = exchange_->results(t.call);
-  for (std::size_t k = 0; k < results.size(); ++k)
-    write(w, phase.results(started)[k], results[k]);
+  for (std::size_t k = 0; k < results.size(); ++k) write(w, phase.results(started)[k], results[k]);
 }
 
 std::optional<Elements> PlanRun::in_home(std::size_t graph, const Home& home) const {

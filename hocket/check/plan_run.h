@@ -30,8 +30,8 @@ class Memory {
  private:
   struct Held {
     std::int64_t end;
-    Range whole;          // where the value was written; parts of it may be overwritten
-    int width;            // of an element
+    Range whole;  // where the value was written; parts of it may be overwritten
+    int width;    // of an element
     Elements value;
   };
   std::map<std::int64_t, Held> held_;  // by first byte
@@ -89,8 +89,8 @@ class PlanRun {
   Evaluator* e_;
   Exchange* exchange_;
   Makers* makers_;
-  std::vector<Arena> arenas_;                   // by graph
-  std::vector<std::vector<Range>> kept_;        // by graph: homes and members of carried transfers
+  std::vector<Arena> arenas_;             // by graph
+  std::vector<std::vector<Range>> kept_;  // by graph: homes and members of carried transfers
 };
 
 /// Bytes that keep a value from one phase to the next: disjoint and ascending.

@@ -6,8 +6,7 @@ namespace hocket::check {
 
 Offset RankFunctions::intern(std::vector<std::int64_t> values) {
   if (std::ranges::all_of(values, [](std::int64_t v) { return v == 0; })) return 0;
-  auto [it, fresh] =
-      known_offsets_.emplace(values, static_cast<std::uint32_t>(offsets_.size()));
+  auto [it, fresh] = known_offsets_.emplace(values, static_cast<std::uint32_t>(offsets_.size()));
   if (fresh) offsets_.push_back(std::move(values));
   return it->second;
 }
@@ -57,10 +56,9 @@ Partition RankFunctions::meet(Partition a, Partition b) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> names;
   std::vector<std::uint32_t> labels;
   for (std::size_t r = 0; r < partitions_[a].size(); ++r)
-    labels.push_back(names
-                         .try_emplace({label(a, r), label(b, r)},
-                                      static_cast<std::uint32_t>(names.size()))
-                         .first->second);
+    labels.push_back(
+        names.try_emplace({label(a, r), label(b, r)}, static_cast<std::uint32_t>(names.size()))
+            .first->second);
   std::uint32_t both = partition(labels);
   return meets_[{std::min(a, b), std::max(a, b)}] = both;
 }

@@ -23,9 +23,7 @@ class RankFunctions {
   std::pair<std::int64_t, Offset> offset(std::vector<std::int64_t> values);
   Offset difference(Offset a, Offset b);
   Offset sum(Offset a, Offset b);
-  std::int64_t at(Offset f, std::size_t rank) const {
-    return f == 0 ? 0 : offsets_[f][rank];
-  }
+  std::int64_t at(Offset f, std::size_t rank) const { return f == 0 ? 0 : offsets_[f][rank]; }
 
   /// Ranks with equal labels have equal values.
   Partition partition(std::span<const std::uint32_t> labels);

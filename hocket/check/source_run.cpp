@@ -20,7 +20,7 @@ struct SourceRun::Walk {
   std::size_t number;  // of the graph
   std::int64_t iteration;
   NodeId at;
-  std::vector<Elements> values;                                        // by value
+  std::vector<Elements> values;                                       // by value
   std::map<Value, std::pair<Exchange::CallId, std::uint32_t>> calls;  // results in flight
 };
 
@@ -84,8 +84,7 @@ void SourceRun::run_phase(Window window, std::int64_t t, std::vector<Slots>& kep
       auto known = kept[g].find({input, slot});
       if (known == kept[g].end()) continue;
       w.values[in.value.index] = known->second.value;
-      if (known->second.in_flight)
-        w.calls[in.value] = {known->second.call, known->second.result};
+      if (known->second.in_flight) w.calls[in.value] = {known->second.call, known->second.result};
     }
   }
   ++next_iteration_;
@@ -109,8 +108,8 @@ void SourceRun::run_phase(Window window, std::int64_t t, std::vector<Slots>& kep
         k = {{}, call->second.first, call->second.second, true};
     }
     for (auto& [slot, k] : next) kept[g][slot] = std::move(k);
-    std::vector<int> lags = rotated_ ? output_lags(program_.graphs[g])
-                                     : std::vector<int>(graph.outputs().size());
+    std::vector<int> lags =
+        rotated_ ? output_lags(program_.graphs[g]) : std::vector<int>(graph.outputs().size());
     std::vector<Output> given = graph.outputs();
     std::size_t o = 0;
     for (std::size_t i = 0; i < lags.size(); ++i) {
@@ -157,7 +156,8 @@ void SourceRun::evaluate(Walk& w, NodeId n) {
       operands.push_back(w.values[v.index]);
       types.push_back(&g.type(v));
     }
-    for (std::uint32_t i = 0; i < node.result_count; ++i) results.push_back(&g.type(g.result(n, i)));
+    for (std::uint32_t i = 0; i < node.result_count; ++i)
+      results.push_back(&g.type(g.result(n, i)));
     Exchange::CallId id = exchange_.post(w.number, w.iteration, *node.op, node.attributes,
                                          std::move(operands), std::move(types), std::move(results));
     for (std::uint32_t i = 0; i < node.result_count; ++i) w.calls[g.result(n, i)] = {id, i};

@@ -23,13 +23,14 @@ TermId Terms::intern(TermKind kind, std::span<const std::uint64_t> words, TermFa
   for (; table_[at] != 0; at = (at + 1) & mask) {
     const Term& t = terms_[table_[at]];
     if (t.hash == short_hash && t.kind == kind && t.size == words.size() &&
-        std::equal(words.begin(), words.end(), words_.begin() + static_cast<std::ptrdiff_t>(t.from)))
+        std::equal(words.begin(), words.end(),
+                   words_.begin() + static_cast<std::ptrdiff_t>(t.from)))
       return table_[at];
   }
   auto id = static_cast<TermId>(terms_.size());
   table_[at] = id;
-  terms_.push_back({words_.size(), static_cast<std::uint32_t>(words.size()), short_hash, maker, kind,
-                    facts});
+  terms_.push_back(
+      {words_.size(), static_cast<std::uint32_t>(words.size()), short_hash, maker, kind, facts});
   words_.insert(words_.end(), words.begin(), words.end());
   if (terms_.size() * 2 > table_.size()) grow();
   return id;

@@ -109,8 +109,7 @@ Elements Values::range(const Elements& x, std::int64_t first, std::int64_t count
   return out;
 }
 
-Elements Values::shifted(const Elements& x, std::int64_t first, Offset offset,
-                         std::int64_t count) {
+Elements Values::shifted(const Elements& x, std::int64_t first, Offset offset, std::int64_t count) {
   if (offset == 0) return range(x, first, count);
   Elements out;
   if (count == 0) return out;
@@ -181,7 +180,7 @@ Elements Values::resolved(const Piece& p) {
 
 /// Element i of a view is at the place of its digits: the outermost digit is unbounded.
 struct Values::Order {
-  Piece base;                        ///< at place 0
+  Piece base;                         ///< at place 0
   SmallVector<Layout::Axis, 4> axes;  ///< outermost first; the size of the first one says nothing
 };
 
@@ -189,7 +188,8 @@ Values::Order Values::order_of(TermId view) const {
   auto words = terms.words(view);
   Order order{piece_at(words), {}};
   for (std::size_t i = words_of_piece; i < words.size(); i += 2)
-    order.axes.push_back({static_cast<std::int64_t>(words[i]), static_cast<std::int64_t>(words[i + 1])});
+    order.axes.push_back(
+        {static_cast<std::int64_t>(words[i]), static_cast<std::int64_t>(words[i + 1])});
   return order;
 }
 
@@ -260,11 +260,10 @@ std::optional<std::pair<Piece, Layout>> Values::through(const Piece& p, std::int
   std::int64_t index = p.first + first;
   for (Layout::Axis a : layout.axes())
     if (a.stride < 0) index += (a.size - 1) * a.stride;
-  if (index < 0) return std::nullopt;
   std::int64_t place = 0;
   for (std::size_t k = 0; k < n; ++k) {
-    used[k] = index / weight[k];
-    index %= weight[k];
+    used[k] = floor_div(index, weight[k]);  // the first one may be negative
+    index -= used[k] * weight[k];
     place += used[k] * order.axes[k].stride;
   }
   std::vector<Layout::Axis> axes;
@@ -368,7 +367,8 @@ Elements Values::by_elements(TermKind kind, const Head& head,
       pieces[i] = (*operands[i])[places[i].piece];
       if (!pieces[i].repeated) pieces[i].first += places[i].at;
       places[i].at += here;
-      if (places[i].at == (*operands[i])[places[i].piece].count) places[i] = {places[i].piece + 1, 0};
+      if (places[i].at == (*operands[i])[places[i].piece].count)
+        places[i] = {places[i].piece + 1, 0};
     }
     for (const Piece& p : pieces)
       if (base == nullptr && !p.repeated) base = &p;
@@ -505,8 +505,7 @@ Partition Values::moved(std::uint32_t group, std::size_t index, Partition p) {
   if (!fresh) return it->second;
   const Sets& sets = groups[group];
   std::vector<std::uint32_t> labels(sets.ranks());
-  for (std::size_t r = 0; r < labels.size(); ++r)
-    labels[r] = ranks.label(p, sets.member(r, index));
+  for (std::size_t r = 0; r < labels.size(); ++r) labels[r] = ranks.label(p, sets.member(r, index));
   return it->second = ranks.partition(labels);
 }
 
@@ -520,11 +519,9 @@ Partition Values::reduced(std::uint32_t group, Partition p) {
   std::vector<std::uint32_t> labels(sets.ranks());
   for (std::size_t r = 0; r < labels.size(); ++r) {
     std::vector<std::uint32_t> of_members(sets.size);
-    for (std::size_t i = 0; i < sets.size; ++i)
-      of_members[i] = ranks.label(p, sets.member(r, i));
-    labels[r] =
-        names.try_emplace(std::move(of_members), static_cast<std::uint32_t>(names.size()))
-            .first->second;
+    for (std::size_t i = 0; i < sets.size; ++i) of_members[i] = ranks.label(p, sets.member(r, i));
+    labels[r] = names.try_emplace(std::move(of_members), static_cast<std::uint32_t>(names.size()))
+                    .first->second;
   }
   return it->second = ranks.partition(labels);
 }
@@ -557,7 +554,8 @@ void Values::add_words(std::vector<std::uint64_t>& words, const Elements& x) {
 }
 
 TermFacts Values::joined(RankFunctions& ranks, TermFacts a, TermFacts b) {
-  return {ranks.meet(a.equal_on, b.equal_on), false, a.packed || b.packed, a.doubtful || b.doubtful};
+  return {ranks.meet(a.equal_on, b.equal_on), false, a.packed || b.packed,
+          a.doubtful || b.doubtful};
 }
 
 TermFacts Values::facts_of(const Piece& p) {

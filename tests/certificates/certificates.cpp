@@ -109,8 +109,8 @@ int run(const Options& options) {
              count.seconds, count.meaning_seconds);
   for (std::uint64_t i = 0; i < options.programs && count.failures < 10; ++i)
     check_random(i, options, count);
-  fmt::print("with random programs: {} plans, {} failures, {:.2f} and {:.2f} s\n", count.plans, count.failures,
-             count.seconds, count.meaning_seconds);
+  fmt::print("with random programs: {} plans, {} failures, {:.2f} and {:.2f} s\n", count.plans,
+             count.failures, count.seconds, count.meaning_seconds);
   return count.failures == 0 && count.plans > 0 ? 0 : 1;
 }
 
