@@ -4,7 +4,7 @@
 
 #include "hocket/base/text.h"
 #include "hocket/check/parts.h"
-#include "hocket/lower/plan_text.h"
+#include "hocket/plan/plan_text.h"
 
 namespace hocket {
 namespace {

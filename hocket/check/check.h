@@ -11,7 +11,7 @@
 
 #include "hocket/base/collective.h"
 #include "hocket/ir/verify.h"
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket {
 

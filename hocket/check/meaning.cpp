@@ -19,7 +19,7 @@
 #include "hocket/base/error.h"
 #include "hocket/check/plan_run.h"
 #include "hocket/iter/lags.h"
-#include "hocket/lower/plan_text.h"
+#include "hocket/plan/plan_text.h"
 
 namespace hocket {
 namespace check {

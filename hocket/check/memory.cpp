@@ -11,7 +11,7 @@
 #include "hocket/base/text.h"
 #include "hocket/check/bytes.h"
 #include "hocket/iter/lags.h"
-#include "hocket/lower/plan_text.h"
+#include "hocket/plan/plan_text.h"
 
 namespace hocket::check {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/iter/lags.h"
-#include "hocket/lower/plan_text.h"
+#include "hocket/plan/plan_text.h"
 
 namespace hocket::check {
 namespace {

@@ -45,9 +45,9 @@ int show_certificate(const std::string& path, const Plan& plan, const Certificat
     print(fmt::format("{}: refuted: {}\n", path, refutation_text(c)));
     return 1;
   }
-  std::string text = fmt::format("{}: {}, {}, {:.1f} ms\n", path,
-                                 c.certified() ? "certified" : "safe", counts(plan),
-                                 c.seconds * 1e3);
+  std::string text =
+      fmt::format("{}: {}, {}, {:.1f} ms\n", path, c.certified() ? "certified" : "safe",
+                  counts(plan), c.seconds * 1e3);
   if (!c.certified())
     text += fmt::format("  not decided whether it computes its source: {}\n", c.meaning.message);
   for (const std::string& a : c.meaning.assumptions) text += fmt::format("  assumes that {}\n", a);
@@ -74,8 +74,8 @@ int check(const CheckVerb& verb) {
     try {
       if (is_plan_file(source)) {
         plans.push_back(load_plan(source));
-        status = std::max(status,
-                          show_certificate(source, plans.back(), certify(plans.back(), order)));
+        status =
+            std::max(status, show_certificate(source, plans.back(), certify(plans.back(), order)));
       } else {
         check_program(source);
       }

@@ -297,15 +297,17 @@ struct Arguments {
     check_verb = app.add_subcommand("check", "verifies programs, and certifies plans");
     check_verb->add_option("FILE", check.sources, "one or more sources or plans")->required();
     check_verb
-        ->add_option("--launch-order", check.launch_order,
-                     "how a transport completes the transfers of a rank: per-group, or total (all in "
-                     "the order of their starts)")
+        ->add_option(
+            "--launch-order", check.launch_order,
+            "how a transport completes the transfers of a rank: per-group, or total (all in "
+            "the order of their starts)")
         ->capture_default_str();
     check_verb->footer(
         "Prints a line for each good program; for a bad one, where and what, and exits with 2.\n"
         "A plan is followed through runs of any length: no rank may wait in vain, no byte may be "
         "read before\nit is written or touched in flight, and all outputs and states must be those "
-        "of its source, bit for\nbit. Several plans are one for each rank, and must fit together. A "
+        "of its source, bit for\nbit. Several plans are one for each rank, and must fit together. "
+        "A "
         "plan that is refuted: exit 1.\ndocs/safety.md says what is proven.");
   }
 

@@ -295,8 +295,8 @@ int run(const RunVerb& verb) {
     }
     if (terminal) fmt::print(stderr, "\r\x1b[K");
     if (report.certificate && report.certificate->refuted()) {
-      std::string why = fmt::format("{}: refuted: {}", verb.sources[0],
-                                    refutation_text(*report.certificate));
+      std::string why =
+          fmt::format("{}: refuted: {}", verb.sources[0], refutation_text(*report.certificate));
       if (verb.json) print(failure_json(verb, why));
       fmt::print(stderr, "hocket: {}\n", why);
       return 1;

@@ -11,9 +11,9 @@
 #include "hocket/cli/verbs.h"
 #include "hocket/driver/load.h"
 #include "hocket/driver/plan_file.h"
-#include "hocket/lower/bucket_copies.h"
-#include "hocket/lower/live_tensors.h"
 #include "hocket/ops/work.h"
+#include "hocket/plan/bucket_copies.h"
+#include "hocket/plan/live_tensors.h"
 #include "hocket/report/arena_svg.h"
 
 namespace hocket::cli {

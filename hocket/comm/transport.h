@@ -30,7 +30,7 @@ class Transport {
   Transport& operator=(const Transport&) = delete;
   virtual ~Transport() = default;
 
-  virtual int ranks() const = 0;                    ///< of the world, in all processes
+  virtual int ranks() const = 0;  ///< of the world, in all processes
   virtual LaunchOrder launch_order() const { return LaunchOrder::per_group; }
   virtual std::span<const int> hosted() const = 0;  ///< by this process: at least one, ascending
 

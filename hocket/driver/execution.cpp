@@ -43,8 +43,8 @@ void Execution::prepare(const Program& program, std::shared_ptr<const Plan> plan
     executor_ = std::make_unique<InOrder>(program, count_, backend());
     return;
   }
-  auto running = std::make_unique<Ranks>(std::move(plan), *transport_,
-                                         RanksOptions{backend, options_.trace});
+  auto running =
+      std::make_unique<Ranks>(std::move(plan), *transport_, RanksOptions{backend, options_.trace});
   ranks_ = running.get();
   executor_ = std::move(running);
 }

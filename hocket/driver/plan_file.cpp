@@ -9,9 +9,9 @@
 #include "hocket/codegen/library/library.h"
 #include "hocket/driver/constants.h"
 #include "hocket/frontend/formats/safetensors.h"
-#include "hocket/lower/plan_text.h"
-#include "hocket/lower/verify_plan.h"
 #include "hocket/ops/ops.h"
+#include "hocket/plan/plan_text.h"
+#include "hocket/plan/verify_plan.h"
 
 namespace hocket {
 namespace {

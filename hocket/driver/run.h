@@ -14,7 +14,7 @@
 #include "hocket/driver/check.h"
 #include "hocket/driver/compile.h"
 #include "hocket/driver/load.h"
-#include "hocket/lower/bucket_copies.h"
+#include "hocket/plan/bucket_copies.h"
 
 namespace hocket {
 
@@ -82,15 +82,15 @@ struct RunReport {
   double step_seconds = 0;         ///< median over iterations after the first
   std::optional<StepTimes> times;  ///< medians of the slowest rank; none for in_order
   std::optional<Trace> trace;
-  std::int64_t peak_bytes = 0;         ///< of the rank with the most: written in its arena
-  std::optional<MemoryReport> memory;  ///< none for in_order
+  std::int64_t peak_bytes = 0;             ///< of the rank with the most: written in its arena
+  std::optional<MemoryReport> memory;      ///< none for in_order
   std::optional<Certificate> certificate;  ///< of the plan, where it was checked
 };
 
 /// Compiles the step's program, or takes the plan that was made from it, and runs it. A given plan
 /// that its certificate refutes is not run, and then nothing else is reported; one that was made
-/// here is an InternalError. Error when the options do not fit the step, RunError when a rank fails, waits too long, or calls another
-/// collective than the others.
+/// here is an InternalError. Error when the options do not fit the step, RunError when a rank
+/// fails, waits too long, or calls another collective than the others.
 RunReport run(Step step, const RunOptions& options, std::shared_ptr<const Plan> plan = nullptr);
 
 }  // namespace hocket

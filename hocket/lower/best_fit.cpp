@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "hocket/iter/lags.h"
-#include "hocket/lower/plan.h"
 #include "hocket/ops/ops.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket {
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "hocket/iter/lags.h"
-#include "hocket/lower/plan.h"
 #include "hocket/ops/ops.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket {
 namespace {

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "hocket/base/error.h"
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket {
 namespace {

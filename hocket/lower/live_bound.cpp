@@ -7,10 +7,10 @@
 #include "hocket/iter/lags.h"
 #include "hocket/lower/kept_bytes.h"
 #include "hocket/lower/pieces.h"
-#include "hocket/lower/plan.h"
 #include "hocket/lower/result_layouts.h"
 #include "hocket/lower/steps.h"
 #include "hocket/ops/ops.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "hocket/base/remark.h"
 #include "hocket/codegen/backend.h"
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "hocket/lower/carries.h"
-#include "hocket/lower/plan.h"
 #include "hocket/lower/steps.h"
 #include "hocket/lower/storage.h"
-#include "hocket/lower/tables.h"
+#include "hocket/plan/plan.h"
+#include "hocket/plan/tables.h"
 
 namespace hocket {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "hocket/lower/live_tensors.h"
+#include "hocket/plan/live_tensors.h"
 
 namespace hocket {
 namespace {

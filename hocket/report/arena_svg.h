@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket {
 

@@ -5,7 +5,7 @@
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/codegen/copy.h"
-#include "hocket/lower/live_tensors.h"
+#include "hocket/plan/live_tensors.h"
 #include "hocket/runtime/first_reads.h"
 
 namespace hocket {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hocket/codegen/backend.h"
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 #include "hocket/runtime/arena.h"
 #include "hocket/runtime/calls.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket {
 

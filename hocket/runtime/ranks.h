@@ -8,7 +8,7 @@
 
 #include "hocket/base/trace.h"
 #include "hocket/comm/transport.h"
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 #include "hocket/runtime/executor.h"
 
 namespace hocket {

@@ -15,7 +15,7 @@
 #include "hocket/check/meaning.h"
 #include "hocket/driver/plan_file.h"
 #include "hocket/ir/print.h"
-#include "hocket/lower/verify_plan.h"
+#include "hocket/plan/verify_plan.h"
 #include "support/pass_choices.h"
 #include "support/random_families.h"
 #include "support/sources.h"

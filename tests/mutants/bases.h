@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 #include "support/random.h"
 
 namespace hocket::testing {

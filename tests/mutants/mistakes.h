@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 #include "support/random.h"
 
 namespace hocket::testing {

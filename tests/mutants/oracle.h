@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket::testing {
 

@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "hocket/lower/plan_text.h"
 #include "hocket/ops/ops.h"
+#include "hocket/plan/plan_text.h"
 
 namespace hocket::testing {
 namespace {

@@ -19,9 +19,9 @@
 #include "hocket/base/error.h"
 #include "hocket/base/file.h"
 #include "hocket/base/text.h"
-#include "hocket/lower/plan_text.h"
-#include "hocket/lower/verify_plan.h"
 #include "hocket/ops/ops.h"
+#include "hocket/plan/plan_text.h"
+#include "hocket/plan/verify_plan.h"
 
 namespace hocket::testing {
 namespace {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "hocket/base/error.h"
-#include "hocket/lower/plan_text.h"
-#include "hocket/lower/verify_plan.h"
 #include "hocket/ops/ops.h"
+#include "hocket/plan/plan_text.h"
+#include "hocket/plan/verify_plan.h"
 
 namespace hocket::testing {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "hocket/driver/plan_file.h"
 #include "hocket/driver/run.h"
-#include "hocket/lower/verify_plan.h"
+#include "hocket/plan/verify_plan.h"
 
 namespace hocket::testing {
 

@@ -7,8 +7,8 @@
 
 #include "hocket/base/error.h"
 #include "hocket/iter/lags.h"
-#include "hocket/lower/tables.h"
 #include "hocket/ops/ops.h"
+#include "hocket/plan/tables.h"
 
 namespace hocket::testing {
 namespace {

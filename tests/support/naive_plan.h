@@ -2,7 +2,7 @@
 // Plans that are simple to make and follow all rules, for tests of what reads, writes and checks
 // plans.
 
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 #include "support/random.h"
 
 namespace hocket::testing {

@@ -8,7 +8,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/comm/in_process.h"
-#include "hocket/lower/live_tensors.h"
+#include "hocket/plan/live_tensors.h"
 #include "hocket/runtime/arena.h"
 #include "hocket/runtime/loop.h"
 #include "hocket/runtime/ranks.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hocket/base/texts.h"
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket {
 

@@ -8,8 +8,8 @@
 #include "hocket/base/error.h"
 #include "hocket/base/hash.h"
 #include "hocket/base/text.h"
-#include "hocket/lower/verify_carried.h"
-#include "hocket/lower/verify_parts.h"
+#include "hocket/plan/verify_carried.h"
+#include "hocket/plan/verify_parts.h"
 
 namespace hocket {
 namespace {

@@ -1,4 +1,4 @@
-#include "hocket/lower/live_tensors.h"
+#include "hocket/plan/live_tensors.h"
 
 #include <fmt/core.h>
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "hocket/ir/verify.h"
-#include "hocket/lower/plan.h"
-#include "hocket/lower/verify_plan.h"
+#include "hocket/plan/plan.h"
+#include "hocket/plan/verify_plan.h"
 
 namespace hocket {
 

@@ -1,12 +1,12 @@
-#include "hocket/lower/verify_plan.h"
+#include "hocket/plan/verify_plan.h"
 
 #include <iterator>
 #include <vector>
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
-#include "hocket/lower/plan_text.h"
-#include "hocket/lower/verify_parts.h"
+#include "hocket/plan/plan_text.h"
+#include "hocket/plan/verify_parts.h"
 
 namespace hocket {
 namespace {

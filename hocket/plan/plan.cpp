@@ -1,4 +1,4 @@
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 
 #include "hocket/base/error.h"
 

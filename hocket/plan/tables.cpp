@@ -1,4 +1,4 @@
-#include "hocket/lower/tables.h"
+#include "hocket/plan/tables.h"
 
 #include "hocket/base/hash.h"
 

@@ -4,7 +4,7 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
-#include "hocket/lower/verify_parts.h"
+#include "hocket/plan/verify_parts.h"
 
 namespace hocket {
 namespace {

@@ -1,9 +1,9 @@
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/ir/print.h"
-#include "hocket/lower/plan_label.h"
-#include "hocket/lower/plan_text.h"
-#include "hocket/lower/verify_plan.h"
+#include "hocket/plan/plan_label.h"
+#include "hocket/plan/plan_text.h"
+#include "hocket/plan/verify_plan.h"
 
 namespace hocket {
 namespace {

@@ -1,4 +1,4 @@
-#include "hocket/lower/verify_carried.h"
+#include "hocket/plan/verify_carried.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "hocket/lower/plan_label.h"
+#include "hocket/plan/plan_label.h"
 
 namespace hocket {
 

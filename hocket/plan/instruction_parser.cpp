@@ -1,4 +1,4 @@
-#include "hocket/lower/instruction_parser.h"
+#include "hocket/plan/instruction_parser.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,7 @@
 #include "hocket/base/error.h"
 #include "hocket/base/hash.h"
 #include "hocket/base/text.h"
-#include "hocket/lower/plan_label.h"
+#include "hocket/plan/plan_label.h"
 
 namespace hocket {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket {
 

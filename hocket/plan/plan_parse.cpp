@@ -8,9 +8,9 @@
 #include "hocket/ir/lexer.h"
 #include "hocket/ir/parse.h"
 #include "hocket/iter/seams.h"
-#include "hocket/lower/instruction_parser.h"
-#include "hocket/lower/plan_text.h"
-#include "hocket/lower/verify_plan.h"
+#include "hocket/plan/instruction_parser.h"
+#include "hocket/plan/plan_text.h"
+#include "hocket/plan/verify_plan.h"
 
 namespace hocket {
 namespace {

@@ -7,8 +7,8 @@
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/iter/lags.h"
-#include "hocket/lower/plan_text.h"
-#include "hocket/lower/verify_parts.h"
+#include "hocket/plan/plan_text.h"
+#include "hocket/plan/verify_parts.h"
 
 namespace hocket {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "hocket/base/texts.h"
 #include "hocket/ir/parse_parts.h"
-#include "hocket/lower/plan.h"
-#include "hocket/lower/tables.h"
+#include "hocket/plan/plan.h"
+#include "hocket/plan/tables.h"
 
 namespace hocket {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket {
 

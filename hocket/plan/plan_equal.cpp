@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket {
 namespace {

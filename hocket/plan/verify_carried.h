@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "hocket/lower/verify_parts.h"
+#include "hocket/plan/verify_parts.h"
 
 namespace hocket {
 

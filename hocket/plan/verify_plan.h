@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "hocket/ir/verify.h"
-#include "hocket/lower/plan.h"
+#include "hocket/plan/plan.h"
 
 namespace hocket {
 

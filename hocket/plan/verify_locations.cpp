@@ -1,7 +1,7 @@
 // The rules about values in memory.
 
 #include "hocket/base/error.h"
-#include "hocket/lower/verify_parts.h"
+#include "hocket/plan/verify_parts.h"
 
 namespace hocket {
 namespace {

@@ -1,4 +1,4 @@
-#include "hocket/lower/bucket_copies.h"
+#include "hocket/plan/bucket_copies.h"
 
 #include <numeric>
 #include <set>
