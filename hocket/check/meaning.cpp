@@ -32,7 +32,7 @@ class Comparison {
         evaluator_(plan),
         exchange_(evaluator_, plan),
         makers_(plan, evaluator_.values.terms),
-        source_(plan.source, evaluator_, exchange_, makers_) {}
+        source_(plan.exact(), evaluator_, exchange_, makers_) {}
 
   MeaningReport run() {
     if (std::string problem = other_ranks(); !problem.empty())
@@ -55,7 +55,7 @@ class Comparison {
 
   /// What the two programs must have in common to be compared at all.
   std::string other_ranks() const {
-    const Program &a = plan_.source, &b = plan_.program;
+    const Program &a = plan_.exact(), &b = plan_.program;
     if (!(*a.world == *b.world)) return "the program before passes is for other ranks";
     if (a.graphs.size() != b.graphs.size())
       return "the program before passes has another number of graphs";
@@ -66,7 +66,7 @@ class Comparison {
   }
 
   std::string other_interface() const {
-    const Program &a = plan_.source, &b = plan_.program;
+    const Program &a = plan_.exact(), &b = plan_.program;
     for (std::size_t g = 0; g < a.graphs.size(); ++g) {
       if (a.graphs[g].outputs().size() != b.graphs[g].outputs().size())
         return fmt::format("graph {} has another number of outputs than before passes",
@@ -94,7 +94,7 @@ class Comparison {
 
   /// By input of the source: the groups on whose ranks a state is taken to start equal.
   std::vector<std::set<std::string>> equal_groups(std::size_t graph) const {
-    const Graph &now = plan_.program.graphs[graph], &before = plan_.source.graphs[graph];
+    const Graph &now = plan_.program.graphs[graph], &before = plan_.exact().graphs[graph];
     std::vector<std::set<std::string>> groups(before.inputs().size());
     for (std::size_t i = 0; i < now.inputs().size(); ++i) {
       std::size_t of = inputs_[graph][i];
@@ -123,15 +123,15 @@ class Comparison {
 
   void begin() {
     States all;
-    for (std::size_t g = 0; g < plan_.source.graphs.size(); ++g) {
-      const Graph& graph = plan_.source.graphs[g];
+    for (std::size_t g = 0; g < plan_.exact().graphs.size(); ++g) {
+      const Graph& graph = plan_.exact().graphs[g];
       auto& row = all.emplace_back(graph.inputs().size());
       std::vector<std::set<std::string>> groups = equal_groups(g);
       for (std::size_t i = 0; i < row.size(); ++i) {
         const Input& in = graph.inputs()[i];
         if (!in.state || is_forwarded(graph, in.value)) continue;
         for (const std::string& name : groups[i])
-          if (plan_.source.world->ranks() > 1)
+          if (plan_.exact().world->ranks() > 1)
             report_.assumptions.push_back(fmt::format(
                 "state %{} starts equal on the ranks of group \"{}\"", graph.name(in.value), name));
         row[i] = evaluator_.state(g, i, graph.type(in.value), equal_on(g, groups[i]));
@@ -143,7 +143,7 @@ class Comparison {
   /// S(0) to S(d+p), and the outputs between them.
   void follow_source() {
     int last = plan_.shape.depth + plan_.shape.turns;
-    if (std::ranges::none_of(plan_.source.graphs, is_rotated)) {
+    if (std::ranges::none_of(plan_.exact().graphs, is_rotated)) {
       for (int k = 0; k < last; ++k) {
         SourceRun::Result next = source_.run(states_.back(), k, 1);
         outputs_.push_back(std::move(next.outputs[0]));
@@ -167,7 +167,7 @@ class Comparison {
   std::optional<Shard> shard_of(std::size_t graph, std::size_t input) {
     const Input& in = plan_.program.graphs[graph].inputs()[input];
     std::size_t of = inputs_[graph][input];
-    if (!in.shard || plan_.source.graphs[graph].inputs()[of].shard) return std::nullopt;
+    if (!in.shard || plan_.exact().graphs[graph].inputs()[of].shard) return std::nullopt;
     return Shard{evaluator_.group(graph, in.shard->group), of};
   }
 
@@ -236,7 +236,7 @@ class Comparison {
     if (k >= outputs_.size() || failed()) return;
     const Elements& wanted = outputs_[k][g][output];
     if (equal(value, wanted)) return;
-    std::string name = plan_.source.graphs[g].outputs()[output].name;
+    std::string name = plan_.exact().graphs[g].outputs()[output].name;
     differ(fmt::format("{}: output {} of iteration {}", graph_text(plan_, g),
                        name.empty() ? fmt::format("{}", output) : name, k),
            value, wanted);
@@ -279,6 +279,14 @@ class Comparison {
     report_.message = what + first_difference(found, wanted);
   }
 
+  std::string difference_text(const Piece& a, const Piece& b) const {
+    std::string x = makers_.text_of(a.term), y = makers_.text_of(b.term);
+    if (x != y) return fmt::format(": found `{}`, wanted `{}`", x, y);
+    if (a.term != b.term) return fmt::format(": `{}` reads something else", x);
+    return fmt::format(": found elements of `{}` from {} on, wanted from {} on", x, a.first,
+                       b.first);
+  }
+
   /// Goes down into the first operands that differ, as long as both are computed alike.
   std::string first_difference(Elements found, Elements wanted) {
     if (found.empty() || wanted.empty()) return "";
@@ -296,10 +304,7 @@ class Comparison {
                    head(a.term) == head(b.term) && x.size() == y.size();
       std::size_t k = 0;
       while (alike && k < x.size() && x[k].term == y[k].term) ++k;
-      if (!alike || k == x.size())
-        return fmt::format(": found {} elements from {} on of `{}`, wanted {} from {} on of `{}`",
-                           a.count, a.first, makers_.text_of(a.term), b.count, b.first,
-                           makers_.text_of(b.term));
+      if (!alike || k == x.size()) return difference_text(a, b);
       found.clear();
       wanted.clear();
       found.push_back(x[k]);
@@ -331,7 +336,7 @@ std::string_view name(Verdict verdict) {
 }
 
 MeaningReport compare_meaning(const Plan& plan) {
-  if (plan.source.graphs.empty())
+  if (plan.exact().graphs.empty())
     return {Verdict::undecided, "the plan does not say what it was made from", {}};
   try {
     return check::Comparison(plan).run();

@@ -123,7 +123,7 @@ std::vector<Range> kept_ranges(const Plan& plan, std::size_t graph) {
 SourceInputs source_inputs(const Plan& plan) {
   SourceInputs all;
   for (std::size_t g = 0; g < plan.program.graphs.size(); ++g) {
-    const Graph &now = plan.program.graphs[g], &before = plan.source.graphs.at(g);
+    const Graph &now = plan.program.graphs[g], &before = plan.exact().graphs.at(g);
     std::unordered_map<std::uint32_t, std::size_t> places;  // by value
     for (std::size_t i = 0; i < before.inputs().size(); ++i)
       places.emplace(before.inputs()[i].value.index, i);

@@ -251,7 +251,8 @@ Plan load_plan_to_run(const RunVerb& verb, RunOptions& options) {
   if (verb.comm == "in_order") fail("{}: a plan runs with --comm in_process", path);
   Plan plan = load_plan(path);
   options.threads = plan.origin.threads;
-  options.backend = plan.backends.size() > 1 ? plan.backends[1] : "reference";
+  // Its instructions may all be run by the reference.
+  options.backend = plan.origin.numerics.substr(0, plan.origin.numerics.find(':'));
   require_current(plan, numerics_of(make_backend(options.backend, options.threads).get()), path);
   return plan;
 }

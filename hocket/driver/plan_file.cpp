@@ -52,10 +52,14 @@ Plan make_plan(const Step& step, const PlanOptions& options, PlanReport* report)
   std::unique_ptr<Backend> backend = make_backend(options.backend, options.threads);
   double start = steady_seconds();
   Program program = step.program;
-  r.compiled = compile(program, options.compile);
+  Program changed;
+  CompileOptions how = options.compile;
+  how.run.behind_changed_bits = &changed;
+  r.compiled = compile(program, how);
   Plan plan = lower(program, {backend.get(), options.memory_limit, &r.remarks});
   r.compile_seconds = steady_seconds() - start;
   plan.source = step.program;
+  plan.changed = std::move(changed);
   plan.origin = {HOCKET_VERSION,
                  step.source,
                  options.compile.passes,
@@ -72,6 +76,7 @@ void save_plan(const Plan& plan, const std::string& path) {
   NewFiles files;
   ConstantTable constants = used_constants(plan.program);
   constants.merge(used_constants(plan.source));
+  constants.merge(used_constants(plan.changed));
   if (!constants.empty()) files.write(constants_of(path), safetensors_bytes(constants));
   files.write(path, to_text(plan));
   files.publish();
@@ -87,6 +92,7 @@ Plan load_plan(const std::string& path) {
       for (const auto& [name, type] : values.types()) table.emplace(name, values.load(name));
       take_constants(plan.program, table);
       take_constants(plan.source, table);
+      take_constants(plan.changed, table);
     }
     verify_plan(plan);
     return plan;

@@ -16,6 +16,7 @@
 #include "hocket/iter/lags.h"
 #include "hocket/iter/phases.h"
 #include "hocket/lower/live_bound.h"
+#include "hocket/lower/lower.h"
 #include "hocket/ops/work.h"
 #include "hocket/runtime/loop.h"
 
@@ -166,11 +167,21 @@ MemoryReport memory_of(const Plan& plan, const RunOptions& options) {
   return memory;
 }
 
-/// False when the checks refute the plan.
-bool certify_plan(const Plan& plan, LaunchOrder order, bool made_here, RunReport& report) {
+/// Error where the ranks of the step itself wait for each other, or call different collectives.
+void require_safe(const Step& step, LaunchOrder order) {
+  auto unsafe = find_unsafe(lower(step.program), order);
+  if (unsafe) fail("{}: {} [{}]", step.source, unsafe->message, unsafe->rule);
+}
+
+/// False when the checks refute a plan that was given.
+bool certify_plan(const Plan& plan, const Step& step, LaunchOrder order, bool made_here,
+                  RunReport& report) {
   report.certificate = certify(plan, order);
   const Certificate& c = *report.certificate;
-  if (c.refuted() && made_here) internal_fail("the plan is refuted: {}", refutation_text(c));
+  if (c.refuted() && made_here) {
+    require_safe(step, order);
+    internal_fail("the plan is refuted: {}", refutation_text(c));
+  }
   if (!c.refuted() && !c.certified())
     report.compiled.remarks.push_back({.where = "plan",
                                        .what = "may compute something else than its source",
@@ -199,7 +210,7 @@ RunReport run(Step step, const RunOptions& options, std::shared_ptr<const Plan> 
   else
     report.compiled = compile(program, options.compile);
   if (plan != nullptr && options.certify &&
-      !certify_plan(*plan, execution.launch_order(), made_here, report))
+      !certify_plan(*plan, step, execution.launch_order(), made_here, report))
     return report;
   count(program, report);
   if (plan != nullptr) report.memory = memory_of(*plan, options);

@@ -111,6 +111,8 @@ struct PlanOrigin {
 struct Plan {
   PlanOrigin origin;
   Program source;   ///< before passes; without graphs where that is not known
+  /// Behind the last pass that changes bits; without graphs where none does.
+  Program changed;
   Program program;  ///< after passes: names, inputs and outputs of the plan are those of its graphs
   LoopShape shape;
   std::vector<std::string> backends = {"reference"};
@@ -118,6 +120,9 @@ struct Plan {
   std::vector<Layout> layouts;
   std::vector<std::string> reasons;  ///< why there are copies
   std::vector<PlanGraph> graphs;
+
+  /// What the plan computes bit for bit.
+  const Program& exact() const { return changed.graphs.empty() ? source : changed; }
 
   /// The phase of a kernel iteration.
   std::size_t phase_index(Window window) const;

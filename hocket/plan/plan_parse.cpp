@@ -25,6 +25,10 @@ class PlanParser {
     header();
     plan_.source = program("before");
     plan_.program = program("after");
+    if (changing_) {
+      plan_.changed = std::move(plan_.program);
+      plan_.program = program("after");
+    }
     places_.resize(plan_.program.graphs.size());
     for (std::size_t g = 0; g < plan_.program.graphs.size(); ++g) graph(g);
     if (!lex_.at_end()) lex_.unexpected("the end of the plan");
@@ -73,6 +77,7 @@ class PlanParser {
   Program program(std::string_view when) {
     if (!lex_.accept_word("program")) lex_.unexpected("'program'");
     if (!lex_.accept_word(when)) lex_.unexpected(fmt::format("'{}'", when));
+    changing_ = when == "after" && !changing_ && lex_.accept_word("changing");
     if (!lex_.accept_word("passes")) lex_.unexpected("'passes'");
     if (lex_.peek() != '|') {
       if (when == "before" && lex_.peek_word() == "program") return {};  // it is not known
@@ -140,6 +145,7 @@ class PlanParser {
   Plan plan_;
   InstructionParser parts_;
   std::size_t header_ = 0;
+  bool changing_ = false;       // the program at hand is the one behind passes that change bits
   std::vector<Places> places_;  // by graph
 };
 

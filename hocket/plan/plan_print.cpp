@@ -24,6 +24,7 @@ class PlanPrinter {
     out_ += fmt::format("threads {}\nloop depth={} turns={}\n", origin.threads, plan_.shape.depth,
                         plan_.shape.turns);
     program("before", plan_.source);
+    if (!plan_.changed.graphs.empty()) program("after changing", plan_.changed);
     program("after", plan_.program);
     for (std::size_t g = 0; g < plan_.graphs.size(); ++g) graph(g);
   }

@@ -18,6 +18,7 @@ std::string digest(const Program& program, const DigestOptions& options) {
   how.drain_after = options.drain_after;
   how.random_inputs = options.inputs;
   how.deadline = options.deadline;
+  how.certify = options.certify;
   try {
     Step step{.source = "random", .program = program};
     if (options.comm == "in_order") return run(step, how).digest;

@@ -17,6 +17,7 @@ struct DigestOptions {
   std::vector<std::int64_t> drain_after = {};
   std::uint64_t inputs = 1;  ///< seed of the inputs
   double deadline = 20;      ///< seconds
+  bool certify = true;       ///< check the plan before it runs
 };
 
 /// Compiles the program and runs it on random values with the reference kernels. Returns the digest

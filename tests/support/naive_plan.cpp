@@ -391,6 +391,7 @@ Plan naive_plan(const Program& program, Random& random) {
   Plan plan;
   plan.origin = {"0.1.0", "step.hkt", "none", "a \"processor\"", "", 1};
   plan.source = plan.program = program;
+  if (chance(random, 25)) plan.changed = program;
   plan.shape = loop_shape(program);
   plan.backends = {"reference", "library", "compiled"};
   plan.graphs.resize(program.graphs.size());

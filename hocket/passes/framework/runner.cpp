@@ -169,6 +169,9 @@ std::vector<PassReport> run_passes(Program& program, const PassTable& table,
   for (const PassCall& call : calls) {
     if (contains(options.skip, call.name)) continue;
     reports.push_back(run_pass(program, table, call, options));
+    bool changes_bits = table.find(call.name).bits_with(call.options) == Bits::changes;
+    if (changes_bits && reports.back().changed && options.behind_changed_bits != nullptr)
+      *options.behind_changed_bits = program;
     show(call.name);
   }
   return reports;

@@ -19,6 +19,8 @@ struct RunPasses {
   /// Verify the whole program after each pass, not only what the pass edited, and the phases of a
   /// loop, not only its delays.
   bool verify_all = false;
+  /// Gets the program behind the last pass that changes bits, if there is one.
+  Program* behind_changed_bits = nullptr;
 };
 
 struct PassReport {
