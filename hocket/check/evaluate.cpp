@@ -117,7 +117,8 @@ Elements Evaluator::state(std::size_t graph, std::size_t index, const Type& type
 }
 
 Elements Evaluator::constant(const std::string& name, const Type& type) {
-  std::uint64_t words[] = {table, number_of(name)};
+  const Type* types[] = {&type};
+  std::uint64_t words[] = {table, number_of(name), number_of({}, types)};
   TermFacts facts{0, type.elements() == 1};
   return values.whole(values.terms.intern(TermKind::source, words, facts), type.elements());
 }

@@ -65,16 +65,36 @@ class Comparison {
     return "";
   }
 
+  /// A shard has a piece of the whole, which says what the whole is.
+  bool other_type(std::size_t graph, std::size_t input) const {
+    const Graph &now = plan_.program.graphs[graph], &before = plan_.exact().graphs[graph];
+    const Input &in = now.inputs()[input], &was = before.inputs()[inputs_[graph][input]];
+    const Type &type = now.type(in.value), &whole = before.type(was.value);
+    if (in.state != was.state) return true;
+    if (!in.shard || was.shard) return type != whole;
+    auto size = plan_.program.world->group_size(in.shard->group);
+    return in.shard->type != whole || type.dtype != whole.dtype || !size ||
+           type.elements() != (whole.elements() + *size - 1) / *size;
+  }
+
   std::string other_interface() const {
     const Program &a = plan_.exact(), &b = plan_.program;
     for (std::size_t g = 0; g < a.graphs.size(); ++g) {
       if (a.graphs[g].outputs().size() != b.graphs[g].outputs().size())
         return fmt::format("graph {} has another number of outputs than before passes",
                            b.graphs[g].name());
+      std::vector<Output> before = a.graphs[g].outputs(), now = b.graphs[g].outputs();
+      for (std::size_t i = 0; i < now.size(); ++i)
+        if (a.graphs[g].type(before[i].value) != b.graphs[g].type(now[i].value))
+          return fmt::format("graph {}: output {} has another type than before passes",
+                             b.graphs[g].name(), i);
       std::set<std::string> states;
       for (std::size_t i = 0; i < b.graphs[g].inputs().size(); ++i) {
         const Input& in = b.graphs[g].inputs()[i];
         states.insert(b.graphs[g].name(in.value));
+        if (inputs_[g][i] != no_input && other_type(g, i))
+          return fmt::format("graph {}: %{} has another type than before passes",
+                             b.graphs[g].name(), b.graphs[g].name(in.value));
         if (inputs_[g][i] != no_input || is_forwarded(b.graphs[g], in.value)) continue;
         return fmt::format("graph {}: %{} is no input of the program before passes",
                            b.graphs[g].name(), b.graphs[g].name(in.value));

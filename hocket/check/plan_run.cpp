@@ -198,6 +198,7 @@ void PlanRun::load(const States& state) {
       } else {
         continue;
       }
+      if (elements_in(value) != type.elements()) continue;  // nothing that can be read
       const Layout& layout = plan_->layouts[home.location.layout];
       if (!layout.is_row_major()) value = e_->values.view(value, 0, inverse(layout));
       arenas_[g].memory.write(r, static_cast<int>(bytes(type.dtype)), std::move(value));

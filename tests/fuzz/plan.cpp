@@ -197,5 +197,10 @@ std::vector<std::string> dictionary() {
 
 int main(int argc, char** argv) {
   using namespace hocket::fuzz;
-  return fuzz_main(argc, argv, {.corpus = corpus(), .dictionary = dictionary(), .target = check});
+  // Each thread reserves address space for its stack and its heap.
+  return fuzz_main(argc, argv,
+                   {.corpus = corpus(),
+                    .dictionary = dictionary(),
+                    .target = check,
+                    .memory_limit = std::size_t{2} << 30});
 }
