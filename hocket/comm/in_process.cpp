@@ -30,9 +30,11 @@ class InProcessGroup final : public ProcessGroup {
   double deadline() const override { return shared_->options.deadline; }
   Work start(const CollectiveCall& call) override;
   void expect(const CollectiveCall& call) override;
+  std::vector<IssuedSequence> issued() const override;
 
  protected:
   bool finish(void* ticket, double seconds, Transfer& transfer) override;
+  std::vector<int> missing(void* ticket) const override;
 
  private:
   RoundSequence& sequence_of(const CollectiveCall& call, int& participant);
@@ -128,6 +130,7 @@ Work InProcessGroup::start(const CollectiveCall& call) {
     give_up_like_others(title(sequence, call.kind, call.channel, call.name));
   PostedCall& post = sequence.next(participant);
   CallHead head = post.fill(call, static_cast<int>(sequence.ranks.size()));
+  head.order = sequence.issued(participant).issue(call);
   post.epoch = post.round.segment->epoch;
   post.owner = this;
   if (shared_->options.timed) {
@@ -156,6 +159,22 @@ void InProcessGroup::expect(const CollectiveCall& call) {
   sequence.expect(participant, {.name = call.name.size(),
                                 .members = members > 1 ? members : 0,
                                 .rows = by_rows ? members * (1 + 2 * sequence.ranks.size()) : 0});
+}
+
+std::vector<IssuedSequence> InProcessGroup::issued() const {
+  std::vector<IssuedSequence> all{{group_->sequence.ranks, false, group_->sequence.issued(index_)}};
+  for (const auto& [ends, sequence] : pairs_)
+    all.push_back({sequence->ranks, true, sequence->issued(ends.first == index_ ? 0 : 1)});
+  return all;
+}
+
+std::vector<int> InProcessGroup::missing(void* ticket) const {
+  const PostedCall& p = *static_cast<const PostedCall*>(ticket);
+  std::vector<int> ranks;
+  for (int participant = 0; participant < p.round.participants; ++participant)
+    if (!has_posted(p, participant))
+      ranks.push_back(p.round.sequence->ranks[static_cast<std::size_t>(participant)]);
+  return ranks;
 }
 
 /// Fails if a rank has posted a different call in this round.

@@ -56,6 +56,7 @@ std::string title(const PostedCall& p) {
 
 std::string disagreement(const PostedCall& p, int participant) {
   const PostedCall& other = p.round.at(participant);
+  if (clearly_agree(p, other)) return "";
   const PostedCall &a = p.participant < participant ? p : other,
                    &b = p.participant < participant ? other : p;
   if (!agree(a, b)) {
@@ -65,7 +66,9 @@ std::string disagreement(const PostedCall& p, int participant) {
     return fmt::format("{}: rank {} calls {}, rank {} calls {}{}{}", title(a), rank_of(a), a.text(),
                        rank_of(b), named, b.text(), on);
   }
-  if (facts(a.kind).result != ResultSize::by_rows) return "";
+  if (a.order != b.order)
+    return fmt::format("{}: rank {} and rank {} agree on this call, but not on those before it",
+                       title(a), rank_of(a), rank_of(b));
   std::string wrong = wrong_rows(a, b);
   return wrong.empty() ? wrong_rows(b, a) : wrong;
 }

@@ -107,7 +107,6 @@ CallHead PostedCall::fill(const CollectiveCall& call, int participants) {
                 .kind = call.kind,
                 .reduce = call.reduce,
                 .dtype = call.dtype,
-                .channel = call.channel,
                 .ranges = &only};
   if (head.size == 1) {
     head.only = checked(*this, call, call.members[0], participants);
@@ -115,6 +114,7 @@ CallHead PostedCall::fill(const CollectiveCall& call, int participants) {
     for (const Member& m : call.members) several.push_back(checked(*this, call, m, participants));
     head.ranges = several.data();
   }
+  channel = call.channel;
   same_bucket = call.same_bucket;
   heavy = head.size > 1 || !rows.empty() || !copies.empty();
   seen = finished = 0;

@@ -57,7 +57,7 @@ struct CallHead {
   Kind kind = Kind::barrier;
   Reduce reduce = Reduce::sum;
   DType dtype = DType::f32;
-  std::int64_t channel = 0;
+  std::uint64_t order = 0;  // hash of all calls of the rank in this sequence, see IssuedOrder
   const Range* ranges = nullptr;
   Range only{};  // the range, if there is one member
 };
@@ -103,7 +103,8 @@ struct alignas(64) PostedCall : CallHead {
   Split split;
   Transfer transfer;
 
-  // The rest of the call.
+  // The rest of the call; other ranks read it only to say how calls differ.
+  std::int64_t channel = 0;
   std::string name;
   std::vector<Range> several;
   std::vector<std::int64_t> rows;  // of an all_to_all: for each member the size of a row, then rows
@@ -117,8 +118,8 @@ struct alignas(64) PostedCall : CallHead {
     several.reserve(room.members);
     rows.reserve(room.rows);
   }
-  /// Stores a call and returns its head, to be published. Error for sizes that do not fit the
-  /// number of participants.
+  /// Stores a call and returns its head without `order`, to be published. Error for sizes that do
+  /// not fit the number of participants.
   CallHead fill(const CollectiveCall& call, int participants);
   /// Makes the call visible to other ranks.
   void publish(const CallHead& head) {

@@ -9,6 +9,10 @@ bool Work::test() {
   return ticket_ == nullptr;
 }
 
+std::vector<int> Work::missing() const {
+  return ticket_ == nullptr ? std::vector<int>{} : group_->missing(ticket_);
+}
+
 void Work::wait() {
   if (ticket_ != nullptr) wait(group_->deadline());
 }

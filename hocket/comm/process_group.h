@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "hocket/base/collective.h"
 #include "hocket/base/dtype.h"
@@ -50,6 +51,7 @@ struct Transfer {
 };
 
 class ProcessGroup;
+struct IssuedSequence;
 
 /// A call in flight. It may be destroyed early, but must not outlive its group. Failures of any
 /// rank are thrown here as a RunError.
@@ -72,6 +74,9 @@ class Work {
   void wait(double seconds);
   /// The transfer of a finished call; zeros if the transport records no times.
   const Transfer& transfer() const { return transfer_; }
+  /// The ranks of the world that have not started the call, as far as this rank can tell; none when
+  /// it is done. Also after a wait has failed.
+  std::vector<int> missing() const;
 
  private:
   Work(const Work&) = default;
@@ -102,12 +107,17 @@ class ProcessGroup {
   /// has to be copied: one that a result overlaps without being in its place, which no plan has.
   /// For before the first start.
   virtual void expect(const CollectiveCall& call) { (void)call; }
+  /// What this rank has started, by sequence, for reports of failures. In every transport ranks
+  /// compare the hashes of IssuedOrder, so that a different order stops the run.
+  virtual std::vector<IssuedSequence> issued() const = 0;
 
  protected:
   friend class Work;
   /// Waits at most `seconds`, then throws; with 0 seconds, returns false when the call is not done.
   /// Otherwise the ticket is invalid afterwards, and `transfer` is set where times are recorded.
   virtual bool finish(void* ticket, double seconds, Transfer& transfer) = 0;
+  /// See Work::missing; of a call that is not done.
+  virtual std::vector<int> missing(void* ticket) const = 0;
 };
 
 }  // namespace hocket::comm

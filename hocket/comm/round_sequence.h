@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hocket/comm/issued_order.h"
 #include "hocket/comm/round_work.h"
 
 namespace hocket::comm {
@@ -41,6 +42,10 @@ struct RoundSequence {
     return place.segment->posts[place.round * ranks.size() + static_cast<std::size_t>(participant)];
   }
   void advance(int participant);
+  /// What `participant` has posted; for its own thread, or while that sleeps.
+  IssuedOrder& issued(int participant) {
+    return positions_[static_cast<std::size_t>(participant)].issued;
+  }
   /// One more call of this participant may be in flight, of this size. None is yet.
   void expect(int participant, const Room& room);
   /// The rank of `p` is done with its round. The last rank to leave a segment recycles it.
@@ -56,6 +61,7 @@ struct RoundSequence {
     Segment* segment;
     std::size_t round = 0;
     List<&PostedCall::unsettled> unsettled{};
+    IssuedOrder issued{};
   };
 
   Segment* take();

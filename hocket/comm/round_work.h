@@ -58,13 +58,13 @@ bool help(const PostedCall& p, int participant, const std::atomic<bool>& failed,
 /// any more, after at most the time of one chunk.
 void withdraw(const PostedCall& p);
 
-/// A fast test whether two calls agree; false means that disagreement() has to decide.
+/// A fast test whether two calls, and all before them, agree; false means that disagreement() has
+/// to decide. Rows of an all_to_all are no part of the hash, because they differ by rank.
 inline bool clearly_agree(const CallHead& a, const CallHead& b) {
-  return a.kind == b.kind && a.reduce == b.reduce && a.dtype == b.dtype && a.peer == b.peer &&
-         a.channel == b.channel && a.size == 1 && b.size == 1 && a.only.count == b.only.count &&
-         a.kind != Kind::all_to_all;
+  return a.order == b.order && a.kind != Kind::all_to_all;
 }
-/// Describes how the call of `p` and the posted call of `participant` disagree; "" if they agree.
+/// Describes how the call of `p` and the posted call of `participant`, or calls before them,
+/// disagree; "" if they agree.
 std::string disagreement(const PostedCall& p, int participant);
 /// `%h = all_reduce on channel 3 of group "dp"`.
 std::string title(const PostedCall& p);
