@@ -33,6 +33,40 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
+std::string indented(std::string_view json) {
+  std::string out;
+  std::size_t depth = 0;
+  auto line = [&] { out.append("\n").append(2 * depth, ' '); };
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    char c = json[i];
+    if (c == '"') {
+      std::size_t end = i + 1;
+      while (json[end] != '"') end += json[end] == '\\' ? 2 : 1;
+      out.append(json.substr(i, end + 1 - i));
+      i = end;
+    } else if (c == '{' || c == '[') {
+      std::size_t end = json.find_first_of("]}{[\"", i + 1);
+      if (json[end] == ']' || json[end] == '}') {  // empty, or only numbers
+        for (; i <= end; ++i) out.append(1, json[i]).append(json[i] == ',' ? " " : "");
+        i = end;
+        continue;
+      }
+      out += c;
+      ++depth;
+      line();
+    } else if (c == '}' || c == ']') {
+      --depth;
+      line();
+      out += c;
+    } else {
+      out += c;
+      if (c == ',') line();
+      if (c == ':') out += ' ';
+    }
+  }
+  return out;
+}
+
 void JsonWriter::before_value() {
   if (open_.empty() ? !out_.empty() : open_.back() == '{' && !keyed_)
     internal_fail("json: a value {}", open_.empty() ? "behind the end" : "without a key");

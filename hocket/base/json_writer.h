@@ -12,6 +12,10 @@ namespace hocket {
 /// The text as a JSON string with its quotes. Each byte that is not valid UTF-8 becomes U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 
+/// JSON text without spaces, as JsonWriter makes it, in lines for people: a member of an object or
+/// an element of an array in each; lists of numbers stay in one line.
+std::string indented(std::string_view json);
+
 /// Inserts commas and brackets; InternalError for calls that do not give valid JSON, such as a
 /// value without a key in an object. Compact: no spaces, no line breaks.
 class JsonWriter {

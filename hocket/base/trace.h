@@ -36,6 +36,7 @@ struct Span {
   double bytes = 0;         ///< of a transfer: bytes through this rank's link
   std::int64_t call = -1;   ///< number of the transfer that it belongs to, counted per rank
   std::int64_t reads = -1;  ///< number of the transfer whose result this span is the first to read
+  bool unfinished = false;  ///< the run failed in it
 };
 
 enum class CounterKind : std::uint8_t {

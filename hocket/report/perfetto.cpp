@@ -44,11 +44,13 @@ class Writer {
     if (s.kind == SpanKind::copy) title = "copy for " + title;
     if (s.kind == SpanKind::start) title = "start " + title;
     if (s.kind == SpanKind::progress) title = "help " + title;
+    if (s.unfinished) title += " (not finished)";
     json_.field("dur", micros(s.end - s.begin)).field("name", title);
     json_.field("cat", kinds[static_cast<std::size_t>(s.kind)]).key("args").begin_object();
     if (!label.name.empty()) json_.field("node", label.name);
     if (!label.path.empty()) json_.field("module", label.path);
     if (s.kind == SpanKind::transfer) json_.field("bytes", s.bytes);
+    if (s.unfinished) json_.field("unfinished", true);
     json_.field("iteration", s.iteration).end_object().end_object();
   }
 

@@ -30,7 +30,8 @@ std::size_t most_calls(const std::vector<BoundPhase>& phases) {
 Rank::Rank(const Plan& plan, Identity identity, comm::Transport& transport,
            ReferenceKernels& kernels, std::unique_ptr<Backend> backend, std::span<Produced> outputs,
            bool keep_trace)
-    : plan_(plan),
+    : number_(identity.number),
+      plan_(plan),
       graph_(plan.graphs.at(plan.program.graph_index(identity.role))),
       body_(plan.program.graph_of(identity.role)),
       backend_(std::move(backend)),
@@ -122,11 +123,15 @@ std::vector<Tensor> Rank::state() const {
 
 void Rank::run(std::size_t number, std::span<const Tensor> batch) {
   const BoundPhase& phase = phases_[number];
+  iteration_ = recorder_.iteration();
+  drain_ = recorder_.drain();
   recorder_.begin_step();
   const BoundInstruction* at = nullptr;
+  std::uint64_t position = std::uint64_t{number} << 32;
   try {
     for (const BoundInstruction& i : phase.instructions) {
       at = &i;
+      at_.store(position++, std::memory_order_relaxed);
       if (recorder_.keeps())
         recorder_.count(CounterKind::live_bytes,
                         phase.live_bytes[static_cast<std::size_t>(&i - phase.instructions.data())]);
@@ -134,9 +139,34 @@ void Rank::run(std::size_t number, std::span<const Tensor> batch) {
       if (!in_flight_.empty()) progress();
     }
   } catch (const Error& e) {
+    ended_ = Ended::by_itself;
+    give_up(*at);
     throw RunError(describe(graph_.labels[at->label], e.what()));
+  } catch (const RunError&) {
+    ended_ = Ended::with_others;
+    give_up(*at);
+    throw;
+  } catch (...) {
+    ended_ = Ended::by_itself;
+    give_up(*at);
+    throw;
   }
+  at_.store(position, std::memory_order_relaxed);
   recorder_.end_step();
+}
+
+/// Notes in the trace what the rank was doing when the step failed.
+void Rank::give_up(const BoundInstruction& i) {
+  if (testing_) {
+    const Transfer& t = transfers_[in_flight_.front()];
+    return recorder_.abandon(SpanKind::progress, t.label, t.call);
+  }
+  bool waits = i.kind == InstructionKind::wait;
+  SpanKind kind = waits                               ? SpanKind::wait
+                  : i.kind == InstructionKind::start  ? SpanKind::start
+                  : i.kind == InstructionKind::kernel ? SpanKind::kernel
+                                                      : SpanKind::copy;
+  recorder_.abandon(kind, i.label, waits ? transfers_[i.index].call : -1);
 }
 
 void Rank::execute(const BoundPhase& phase, const BoundInstruction& i,
@@ -176,6 +206,8 @@ void Rank::start(const BoundStart& s, const BoundInstruction& i) {
   in_flight_.push_back(s.transfer);
   bytes_in_flight_ += t.bytes;
   recorder_.note(SpanKind::start, i.label, t.call, reads);
+  t.from = &s;
+  t.started_at = recorder_.clock();
   recorder_.count(CounterKind::bytes_in_flight, bytes_in_flight_);
 }
 
@@ -191,14 +223,16 @@ void Rank::wait(const BoundInstruction& i) {
 /// Tests transfers, oldest first, which also does this rank's share of their arithmetic.
 void Rank::progress() {
   recorder_.settle();
+  testing_ = true;
   while (!in_flight_.empty()) {
     std::uint32_t number = in_flight_.front();
     Transfer& t = transfers_[number];
     bool done = std::ranges::all_of(t.works, [](comm::Work& w) { return w.test(); });
     recorder_.tested(t.label, t.call);
-    if (!done) return;
+    if (!done) break;
     arrived(number);
   }
+  testing_ = false;
 }
 
 void Rank::arrived(std::uint32_t number) {

@@ -1,10 +1,12 @@
 #pragma once
 // One rank: executes the instructions of a plan, and records what it does when.
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "hocket/base/hang_report.h"
 #include "hocket/comm/transport.h"
 #include "hocket/runtime/arena.h"
 #include "hocket/runtime/bound_phase.h"
@@ -39,6 +41,18 @@ class Rank {
   void run(std::size_t phase, std::span<const Tensor> batch);
   /// By input of the graph of the program; empty for other inputs than state with a start.
   std::vector<Tensor> state() const;
+  /// Where a rank is: at an instruction of a phase, or behind the last one.
+  struct Position {
+    std::size_t phase = 0, instruction = 0;
+    double since = 0;  ///< at the earliest, in seconds of the steady clock
+  };
+  /// For any thread.
+  Position position() const {
+    std::uint64_t at = at_.load(std::memory_order_relaxed);
+    return {at >> 32, at & UINT32_MAX, recorder_.clock()};
+  }
+  /// After a failed step, before leave(): where the rank stood at the time of the failure.
+  StoppedRank stopped(Position at_failure, double failed_at) const;
   /// After a failed step: leaves all groups. No step may follow.
   void leave() { groups_.clear(); }
 
@@ -53,6 +67,8 @@ class Rank {
     std::uint32_t lane = 0, label = 0;
     std::int64_t bytes = 0;
     std::int64_t call = -1;  // its number on this rank, for the trace
+    const BoundStart* from = nullptr;
+    double started_at = 0;
     bool in_flight = false;
   };
 
@@ -64,6 +80,9 @@ class Rank {
   void start(const BoundStart& s, const BoundInstruction& i);
   void wait(const BoundInstruction& i);
   void progress();
+  void give_up(const BoundInstruction& i);
+  OpenTransfer open(const Transfer& t, double failed_at) const;
+  std::vector<IssuedCalls> issued() const;
   void arrived(std::uint32_t number);
   void put_in(const BoundPhase::HostValue& v, std::span<const Tensor> batch);
   void hand_out(const BoundPhase::HostValue& v);
@@ -71,6 +90,7 @@ class Rank {
     return transfer < 0 ? -1 : transfers_[static_cast<std::size_t>(transfer)].call;
   }
 
+  const int number_;
   const Plan& plan_;
   const PlanGraph& graph_;
   const Graph& body_;  // of the program
@@ -83,6 +103,12 @@ class Rank {
   std::vector<Transfer> transfers_;                   // by number
   std::vector<std::uint32_t> in_flight_;              // transfers in the order of their starts
   std::int64_t calls_ = 0, bytes_in_flight_ = 0;
+  // The phase in the upper half, the instruction in the lower one.
+  std::atomic<std::uint64_t> at_{0};
+  std::int64_t iteration_ = 0;
+  int drain_ = 0;
+  bool testing_ = false;  // of transfers, between two instructions
+  enum class Ended { well, with_others, by_itself } ended_ = Ended::well;
   // Last: destroyed before the bytes in flight, which other ranks may use until then.
   std::vector<std::unique_ptr<comm::ProcessGroup>> groups_;
 };

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 
+#include "hocket/base/clock.h"
 #include "hocket/base/error.h"
 #include "hocket/base/text.h"
 #include "hocket/ir/verify.h"
@@ -38,6 +41,8 @@ struct Ranks::Threads {
     make_produced();
     ranks.resize(numbers.size());
     errors.resize(numbers.size());
+    positions.resize(numbers.size());
+    stopped.resize(numbers.size());
     try {
       for (std::size_t i = 0; i < numbers.size(); ++i) threads.emplace_back([this, i] { live(i); });
     } catch (const std::system_error& e) {
@@ -121,10 +126,39 @@ struct Ranks::Threads {
       if (i < batch->size()) row = (*batch)[i];
       ranks[i]->run(phase, row);
     } catch (...) {
+      describe(i);
       // Other ranks must get the cause before this rank leaves its groups.
       transport.fail(numbers[i], std::current_exception());
       ranks[i]->leave();
       throw;
+    }
+  }
+
+  /// Notes where a rank stood when the first one failed.
+  void describe(std::size_t i) {
+    std::call_once(failing, [&] {
+      failed_at = steady_seconds();
+      for (std::size_t r = 0; r < ranks.size(); ++r) positions[r] = ranks[r]->position();
+    });
+    try {
+      stopped[i] = ranks[i]->stopped(positions[i], failed_at);
+    } catch (...) {  // no memory for it: the cause must reach the others in any case
+    }
+  }
+
+  /// After a failed step, while all threads sleep.
+  void finish_report() {
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (!stopped[i]) describe(i);
+      if (stopped[i]) report.ranks.push_back(std::move(*stopped[i]));
+    }
+    report.differences = find_differences(report.ranks);
+    try {
+      std::rethrow_exception(failed);
+    } catch (const std::exception& e) {
+      report.error = e.what();
+    } catch (...) {
+      report.error = "an exception without a message";
     }
   }
 
@@ -138,7 +172,9 @@ struct Ranks::Threads {
       failed = std::current_exception();
     }
     if (auto failure = transport.failure()) failed = first_cause(*failure);
-    if (failed) std::rethrow_exception(failed);
+    if (!failed) return;
+    finish_report();
+    std::rethrow_exception(failed);
   }
 
   /// The error of the first rank to fail, with its number, or the mismatch between ranks. For a
@@ -178,6 +214,12 @@ struct Ranks::Threads {
   std::vector<std::unique_ptr<Rank>> ranks;
   std::vector<std::exception_ptr> errors;
   std::exception_ptr failed;
+
+  std::once_flag failing;
+  double failed_at = 0;
+  std::vector<Rank::Position> positions;  // at that time
+  std::vector<std::optional<StoppedRank>> stopped;
+  HangReport report;
 
   std::size_t phase = 0;
   const InputTables* batch = nullptr;
@@ -248,6 +290,8 @@ std::vector<StepTimes> Ranks::times() const {
   for (const auto& rank : threads_->ranks) all.push_back(rank->times());
   return all;
 }
+
+const HangReport& Ranks::hang_report() const { return threads_->report; }
 
 Trace Ranks::trace() const {
   Trace trace;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "hocket/base/hang_report.h"
 #include "hocket/base/trace.h"
 #include "hocket/comm/transport.h"
 #include "hocket/plan/plan.h"
@@ -51,6 +52,8 @@ class Ranks final : public Executor {
 
   /// Of each rank in the last step.
   std::vector<StepTimes> times() const;
+  /// After run() has thrown: where all ranks stood when the first one failed.
+  const HangReport& hang_report() const;
   /// Of all steps, when the options ask for it.
   Trace trace() const;
 

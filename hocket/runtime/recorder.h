@@ -1,6 +1,7 @@
 #pragma once
 // What a rank did when: summed up for each step, and kept as spans where a trace is wanted.
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -46,13 +47,23 @@ class Recorder {
   /// Notes the value of a counter, from the last span on, if it is another than before.
   void count(CounterKind kind, std::int64_t value);
 
+  /// The step failed in this; after settle(), where that was called.
+  void abandon(SpanKind kind, std::uint32_t label, std::int64_t call);
+
+  /// When the clock was read last, in seconds of the steady clock. For any thread.
+  double clock() const { return clock_.load(std::memory_order_relaxed); }
+  std::int64_t iteration() const { return iteration_; }  ///< of the next step, or of this one
+  int drain() const { return drain_; }
   const StepTimes& times() const { return times_; }  ///< of the last step
   /// Of all steps, where they are kept.
   RankTrace trace() const;
 
  private:
+  void set_clock(double time) { clock_.store(time, std::memory_order_relaxed); }
+
   bool keep_, computing_ = false;
-  double clock_ = 0;  // when the last span of the compute lane ended
+  // When the last span of the compute lane ended. Written by the rank only.
+  std::atomic<double> clock_{0};
   std::int64_t iteration_ = 0;
   int drain_ = 0;
   StepTimes times_, sums_;
