@@ -13,7 +13,9 @@
 #include "hocket/base/text.h"
 #include "hocket/cli/verbs.h"
 #include "hocket/driver/compile.h"
+#include "hocket/driver/run.h"
 #include "hocket/passes/framework/pass.h"
+#include "hocket/report/hang_report.h"
 
 namespace hocket::cli {
 
@@ -131,6 +133,11 @@ struct Arguments {
         ->add_option("--trace", run_options.trace,
                      "write what happened when as JSON for ui.perfetto.dev")
         ->check(not_empty("a file"));
+    run_verb
+        ->add_option("--hang-report", run_options.hang_report,
+                     "write where every rank stood as JSON, if the run fails")
+        ->check(not_empty("a file"))
+        ->type_name("F.json");
     run_verb
         ->add_option("--ranks", run_options.ranks,
                      "how many ranks; default: as many as the source is for")
@@ -360,6 +367,9 @@ int main(int argc, char** argv) {
   } catch (const hocket::Error& e) {
     fmt::print(stderr, "hocket: {}\n", e.what());
     return 2;
+  } catch (const hocket::RunFailed& e) {
+    fmt::print(stderr, "hocket: {}\n{}", e.what(), hocket::to_lines(e.report()));
+    return 3;
   } catch (const hocket::RunError& e) {
     fmt::print(stderr, "hocket: {}\n", e.what());
     return 3;

@@ -15,6 +15,7 @@
 #include "hocket/base/text.h"
 #include "hocket/cli/verbs.h"
 #include "hocket/driver/plan_file.h"
+#include "hocket/report/hang_report.h"
 #include "hocket/report/perfetto.h"
 #include "hocket/runtime/executor.h"
 
@@ -257,6 +258,20 @@ Plan load_plan_to_run(const RunVerb& verb, RunOptions& options) {
   return plan;
 }
 
+/// Writes what was asked for. The run has failed already, so a file that cannot be written is only
+/// mentioned.
+void write_failure(const RunVerb& verb, const RunFailed& failure) {
+  auto write = [](const std::string& path, const std::string& text) {
+    try {
+      write_file(path, text);
+    } catch (const Error& e) {
+      fmt::print(stderr, "hocket: {}\n", e.what());
+    }
+  };
+  if (failure.trace()) write(verb.trace, to_perfetto(*failure.trace()));
+  if (!verb.hang_report.empty()) write(verb.hang_report, to_json(failure.report()));
+}
+
 }  // namespace
 
 int run(const RunVerb& verb) {
@@ -280,7 +295,9 @@ int run(const RunVerb& verb) {
       options.progress = [](std::int64_t k, std::int64_t of) {
         fmt::print(stderr, "\riteration {} of {}\x1b[K", k + 1, of);
       };
+    options.hang_report = !verb.hang_report.empty();
     if (options.trace) require_writable(verb.trace);
+    if (options.hang_report) require_writable(verb.hang_report);
     options.memory_limit = verb.memory_limit;
     Step step;
     RunReport report;
@@ -313,6 +330,10 @@ int run(const RunVerb& verb) {
     }
     if (wrong && (verb.json || verb.quiet)) fmt::print(stderr, "{}", to_text(*report.check));
     return wrong ? 1 : 0;
+  } catch (const RunFailed& e) {
+    write_failure(verb, e);
+    if (verb.json) print(failure_json(verb, e.what()));
+    throw;
   } catch (const std::runtime_error& e) {  // Error and RunError
     if (verb.json) print(failure_json(verb, e.what()));
     throw;

@@ -32,7 +32,7 @@ struct RunVerb {
   std::string passes = "default";
   std::string backend = "library";
   int threads = 1;
-  std::string comm = "in_process", link, trace;
+  std::string comm = "in_process", link, trace, hang_report;
   double deadline = 60;
   std::optional<std::int64_t> ranks, iterations;
   std::optional<std::uint64_t> random_inputs;

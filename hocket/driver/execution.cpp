@@ -21,8 +21,8 @@ std::unique_ptr<comm::Transport> make_transport(int ranks, const RunOptions& opt
   std::vector<std::string_view> known{"in_process", "in_order"};
   if (options.comm != "in_order")
     fail("unknown transport '{}'{}", options.comm, nearest_hint(options.comm, known));
-  if (options.link || options.trace)
-    fail("--comm in_order: there is no time in it, so no --link and no --trace");
+  if (options.link || options.trace || options.hang_report)
+    fail("--comm in_order: there is no time in it, so no --link, no --trace and no --hang-report");
   return nullptr;
 }
 

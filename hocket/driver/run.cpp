@@ -223,7 +223,7 @@ RunReport run(Step step, const RunOptions& options, std::shared_ptr<const Plan> 
   auto state_now = [&] { return unshard_state(step.program, program, loop.state()); };
   OutputLog outputs(step.program, report.ranks, std::ssize(step.recording.expected));
   Seconds seconds;
-  for (std::int64_t k = 0; k < report.iterations; ++k) {
+  auto iterate = [&](std::int64_t k) {
     if (options.progress) options.progress(k, report.iterations);
     report.phases.emplace_back(loop.phase_name());
     outputs.begin();
@@ -234,10 +234,19 @@ RunReport run(Step step, const RunOptions& options, std::shared_ptr<const Plan> 
     if (k > 0 || report.iterations == 1) seconds.add(steady_seconds() - begin, execution.ranks());
     outputs.add(produced);
     if (k + 1 == report.iterations) outputs.add(loop.finish());
-    if (std::ranges::find(options.drain_after, k + 1) == options.drain_after.end()) continue;
+    if (std::ranges::find(options.drain_after, k + 1) == options.drain_after.end()) return;
     if (k + 1 < report.iterations) outputs.add(loop.drain());
     Digest digest;
     report.drains.push_back({k + 1, digest_state(step.program, state_now(), digest)});
+  };
+  try {
+    for (std::int64_t k = 0; k < report.iterations; ++k) iterate(k);
+  } catch (const RunError& e) {
+    const Ranks* ranks = execution.ranks();
+    if (ranks == nullptr) throw;
+    std::optional<Trace> trace;
+    if (options.trace) trace = ranks->trace();
+    throw RunFailed(e.what(), ranks->hang_report(), std::move(trace));
   }
   report.step_seconds = median(seconds.step);
   if (execution.ranks())

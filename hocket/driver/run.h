@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "hocket/base/error.h"
+#include "hocket/base/hang_report.h"
 #include "hocket/base/trace.h"
 #include "hocket/check/certificate.h"
 #include "hocket/comm/link.h"
@@ -34,6 +36,7 @@ struct RunOptions {
   double deadline = 60;                 ///< seconds: the longest wait of a rank for others
   std::optional<comm::Link> link = {};  ///< emulated between ranks in one process
   bool trace = false;
+  bool hang_report = false;  ///< the caller wants the report of a failure, which in_order has not
   /// Numbers of iterations, from 1, after which the loop is drained and the digest of the state
   /// taken.
   std::vector<std::int64_t> drain_after = {};
@@ -87,10 +90,28 @@ struct RunReport {
   std::optional<Certificate> certificate;  ///< of the plan, where it was checked
 };
 
+/// What ranks that ran at once were doing when the first one failed.
+class RunFailed : public RunError {
+ public:
+  RunFailed(const std::string& what, HangReport report, std::optional<Trace> trace)
+      : RunError(what),
+        details_(std::make_shared<Details>(Details{std::move(report), std::move(trace)})) {}
+  const HangReport& report() const { return details_->report; }
+  const std::optional<Trace>& trace() const { return details_->trace; }  ///< if it was asked for
+
+ private:
+  struct Details {
+    HangReport report;
+    std::optional<Trace> trace;
+  };
+  std::shared_ptr<const Details> details_;  // copies of an exception must not throw
+};
+
 /// Compiles the step's program, or takes the plan that was made from it, and runs it. A given plan
 /// that its certificate refutes is not run, and then nothing else is reported; one that was made
 /// here is an InternalError. Error when the options do not fit the step, RunError when a rank
-/// fails, waits too long, or calls another collective than the others.
+/// fails, waits too long, or calls another collective than the others: a RunFailed where ranks run
+/// at once.
 RunReport run(Step step, const RunOptions& options, std::shared_ptr<const Plan> plan = nullptr);
 
 }  // namespace hocket
