@@ -98,13 +98,12 @@ std::string ranks_text(const std::vector<int>& ranks) {
       ranks.size() > shown ? ", ..." : "");
 }
 
-/// `2: all_reduce of 4 f32 on channel 0, 3: ...`: the first call that differs, and its neighbours.
+/// `call, call, call`: the first that differs, between its neighbours.
 std::string order_text(const IssuedCalls& issued, const OrderDifference& d) {
-  std::string text = "called";
+  std::vector<std::string_view> texts;
   for (const IssuedCalls::Call& c : issued.calls)
-    if (d.number - 1 <= c.number && c.number <= d.number + 1)
-      text += fmt::format("{} {}", text.back() == 'd' ? "" : ";", c.text);
-  return text;
+    if (d.number - 1 <= c.number && c.number <= d.number + 1) texts.push_back(c.text);
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 std::string line_of(const StoppedRank& r) {
@@ -118,8 +117,8 @@ std::string line_of(const StoppedRank& r) {
                                   r.label.path.empty() ? "" : " in ", r.label.path, turn);
   if (r.state == Standing::waits && r.waits_for) {
     const OpenTransfer& t = *r.waits_for;
-    std::string missing = t.missing.empty() ? "the rest" : ranks_text(t.missing);
-    return fmt::format("waits for {} in {} on channel {} of group {}, for {}, at {}", missing,
+    std::string missing = t.missing.empty() ? "" : fmt::format("for {} ", ranks_text(t.missing));
+    return fmt::format("waits {}in {} on channel {} of group {}, for {}, at {}", missing,
                        node_text(t.node, t.op), t.channel, quoted(t.group), seconds_text(r.seconds),
                        where);
   }
@@ -155,8 +154,8 @@ std::string to_lines(const HangReport& report) {
     std::string calls;
     for (int rank : d.ranks)
       if (const IssuedCalls* issued = calls_of(report, d, rank))
-        calls +=
-            fmt::format("{} rank {} {}", calls.empty() ? ":" : ",", rank, order_text(*issued, d));
+        calls += fmt::format("{} rank {} called {}", calls.empty() ? ":" : ";", rank,
+                             order_text(*issued, d));
     text += fmt::format("  order of calls in group {}{}\n", quoted(d.group), calls);
   }
   return text;

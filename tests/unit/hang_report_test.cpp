@@ -96,8 +96,8 @@ TEST(HangReport, AsLines) {
       "  rank 0: waits for rank 1 in %h = all_reduce on channel 3 of group \"dp\", for 1.25 s, "
       "at instruction 4 of 9 (%s = wait in net \"a\") of iteration 7\n"
       "  rank 1: has done all 2 instructions of drain 1 after iteration 7, at most 0 s ago\n"
-      "  order of calls in group \"dp\": rank 0 called call 2; call 3; call 4, rank 1 called "
-      "call 2; call 3; call 4\n");
+      "  order of calls in group \"dp\": rank 0 called call 2, call 3, call 4; rank 1 called "
+      "call 2, call 3, call 4\n");
   HangReport many;
   for (int r = 0; r < 20; ++r) many.ranks.push_back({.rank = r, .state = Standing::done});
   std::string text = to_lines(many);
