@@ -34,7 +34,7 @@ std::string list_of(const Plan& plan, std::span<const Location> members, bool by
 std::string call_text(const Plan& plan, Place p) {
   const Instruction& i = at(plan, p);
   const Collective& facts = facts_of(i);
-  std::string text = facts.point_to_point ? "a pair" : std::string(facts.name);
+  std::string text = facts.point_to_point ? "a transfer" : std::string(facts.name);
   if (facts.reduces)
     text += fmt::format(" by {}", attribute<std::string>(*i.op, i.attributes, "reduce"));
   if (facts.rooted())

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "hocket/base/element.h"
 #include "hocket/base/error.h"
 #include "hocket/base/hash.h"
 #include "hocket/ir/tensor.h"
@@ -128,6 +129,33 @@ Elements Evaluator::unknown(std::size_t graph, std::size_t index, std::uint32_t 
   std::uint64_t words[] = {anything, graph, index};
   TermFacts facts{values.one_per_set(group), count == 1};
   return values.whole(values.terms.intern(TermKind::source, words, facts), count);
+}
+
+std::string Evaluator::source_text(TermId t) const {
+  auto words = values.terms.words(t);
+  if (values.terms.kind(t) == TermKind::constant) {
+    std::string text = "the constant ";
+    visit(static_cast<DType>(words[0]), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      T element;
+      std::memcpy(&element, &words[1], sizeof element);
+      text += fmt::format("{}", load(element));
+    });
+    return text;
+  }
+  if (words[0] == table) {
+    auto known =
+        std::ranges::find(texts_, words[1], &std::pair<const std::string, uint64_t>::second);
+    return fmt::format("constant {}", known->first);
+  }
+  const Graph& g = plan_.exact().graphs[words[1]];
+  if (words[0] == anything) {
+    const Graph& now = plan_.program.graphs[words[1]];
+    return fmt::format("what pads %{}", now.name(now.inputs()[words[2]].value));
+  }
+  const std::string name = g.name(g.inputs()[words[2]].value);
+  return words[0] == fed ? fmt::format("input %{} of iteration {}", name, words[3])
+                         : fmt::format("state %{} at the start", name);
 }
 
 Elements Evaluator::zero(DType dtype) {

@@ -48,6 +48,9 @@ class Evaluator {
   Elements constant(const std::string& name, const Type& type);
   Elements state(std::size_t graph, std::size_t index, const Type& type, Partition equal_on);
 
+  /// `state %w at the start`: of a term that is a constant or one of the above.
+  std::string source_text(TermId t) const;
+
   /// The number of a group among the ranks of a graph. Its sets have members if all of them run
   /// that graph.
   std::uint32_t group(std::size_t graph, const std::string& name);

@@ -295,26 +295,36 @@ class Comparison {
 
   void differ(const std::string& what, const Elements& found, const Elements& wanted) {
     bool doubtful = values().facts_of(found).doubtful || values().facts_of(wanted).doubtful;
+    report_.message = what;
+    if (!found.empty() && !wanted.empty()) {
+      auto [a, b] = first_difference(found, wanted);
+      doubtful |= values().is_odd_part(a) || values().is_odd_part(b);
+      report_.message += fmt::format(": found {}, wanted {}", text_of(a), text_of(b));
+    }
     report_.verdict = doubtful ? Verdict::undecided : Verdict::different;
-    report_.message = what + first_difference(found, wanted);
   }
 
-  std::string difference_text(const Piece& a, const Piece& b) const {
-    std::string x = makers_.text_of(a.term), y = makers_.text_of(b.term);
-    if (x != y) return fmt::format(": found `{}`, wanted `{}`", x, y);
-    if (a.term != b.term) return fmt::format(": `{}` reads something else", x);
-    return fmt::format(": found elements of `{}` from {} on, wanted from {} on", x, a.first,
-                       b.first);
+  std::string text_of(const Piece& p) {
+    TermKind kind = values().terms.kind(p.term);
+    if (kind == TermKind::constant) return evaluator_.source_text(p.term);
+    std::string text =
+        kind == TermKind::source ? evaluator_.source_text(p.term) : makers_.text_of(p.term);
+    if (kind == TermKind::view) return "elements of " + text;
+    std::string more = p.offset == 0 ? "" : " on the first rank, other ones elsewhere";
+    if (p.repeated) return fmt::format("element {} of {}{}", p.first, text, more);
+    if (p.count == 0)  // an operand, where it stands to the first one
+      return p.first == 0 && p.offset == 0 ? text
+                                           : fmt::format("{} {:+} elements{}", text, p.first, more);
+    return fmt::format("elements {} to {} of {}{}", p.first, p.first + p.count - 1, text, more);
   }
 
   /// Goes down into the first operands that differ, as long as both are computed alike.
-  std::string first_difference(Elements found, Elements wanted) {
-    if (found.empty() || wanted.empty()) return "";
+  std::pair<Piece, Piece> first_difference(Elements found, Elements wanted) {
     constexpr int deep = 10'000;
-    for (int depth = 0; depth < deep; ++depth) {
+    for (int depth = 0;; ++depth) {
       std::size_t i = 0;
       while (i + 1 < std::min(found.size(), wanted.size()) && found[i] == wanted[i]) ++i;
-      const Piece &a = found[i], &b = wanted[i];
+      const Piece a = found[i], b = wanted[i];
       std::vector<Piece> x = values().operands_of(a.term), y = values().operands_of(b.term);
       auto head = [&](TermId t) {
         auto words = values().terms.words(t);
@@ -324,13 +334,12 @@ class Comparison {
                    head(a.term) == head(b.term) && x.size() == y.size();
       std::size_t k = 0;
       while (alike && k < x.size() && x[k].term == y[k].term) ++k;
-      if (!alike || k == x.size()) return difference_text(a, b);
+      if (!alike || k == x.size() || depth == deep) return {a, b};
       found.clear();
       wanted.clear();
       found.push_back(x[k]);
       wanted.push_back(y[k]);
     }
-    return "";
   }
 
   const Plan& plan_;

@@ -160,7 +160,7 @@ class IterationRun {
         return differ(t, other, me, d->first, d->second);
     if (t.missing > 0) return std::nullopt;
     if (auto wrong = wrong_rows(plan_, t.calls))
-      return differ(t, wrong->first, wrong->second, "sends other rows", "receives other rows");
+      return differ_in_rows(t, wrong->first, wrong->second);
     settle(t);
     return std::nullopt;
   }
@@ -213,6 +213,13 @@ class IterationRun {
     return {"matching",
             fmt::format("{}: rank {} calls {}, rank {} calls {}", text_of(plan_, t.calls[a]),
                         t.ranks[a], first, t.ranks[b], second),
+            {line(t.ranks[a], t.calls[a]), line(t.ranks[b], t.calls[b])}};
+  }
+
+  Refutation differ_in_rows(const Transfer& t, std::size_t a, std::size_t b) const {
+    return {"matching",
+            fmt::format("{}: rank {} sends other rows to rank {} than that receives",
+                        text_of(plan_, t.calls[a]), t.ranks[a], t.ranks[b]),
             {line(t.ranks[a], t.calls[a]), line(t.ranks[b], t.calls[b])}};
   }
 
@@ -315,6 +322,9 @@ class IterationRun {
       if (before == nullptr) break;
       t = before;
     }
+    for (std::size_t i = 0; i < t->ranks.size(); ++i)  // those that never come to it
+      if (int r = t->ranks[i]; t->posted[i] == 0 && !ended(r))
+        f.example.push_back(line(r, place(r, events(r)[ranks_[static_cast<std::size_t>(r)].next])));
     f.message = fmt::format("{}: never ends, because ranks start transfers in other orders",
                             text_of(plan_, blocked.calls[0]));
     return f;

@@ -9,16 +9,15 @@ namespace hocket::check {
 
 std::string Makers::text_of(TermId t) const {
   const Maker& m = makers_[terms_.maker_of(t)];
-  if (m.graph != nullptr) return m.graph->describe(m.node);
-  return m.place == Place{} && terms_.maker_of(t) == 0 ? "what the loop begins with"
-                                                       : check::text_of(plan_, m.place);
+  if (m.graph == nullptr) return fmt::format("`{}`", check::text_of(plan_, m.place));
+  return fmt::format("`{}` of iteration {}", m.graph->describe(m.node), m.iteration);
 }
 
 /// A graph while it runs.
 struct SourceRun::Walk {
   const Graph* graph;
-  std::size_t number;  // of the graph
-  std::int64_t iteration;
+  std::size_t number;             // of the graph
+  std::int64_t batch, iteration;  // the latter has a number of its own in every run
   NodeId at;
   std::vector<Elements> values;                                       // by value
   std::map<Value, std::pair<Exchange::CallId, std::uint32_t>> calls;  // results in flight
@@ -71,7 +70,7 @@ void SourceRun::run_phase(Window window, std::int64_t t, std::vector<Slots>& kep
   std::vector<std::vector<PhaseInput>> inputs;
   for (std::size_t g = 0; g < graphs.size(); ++g) {
     const Graph& graph = graphs[g];
-    Walk& w = walks[g] = {&graph, g, next_iteration_, graph.first_node(), {}, {}};
+    Walk& w = walks[g] = {&graph, g, first + t, next_iteration_, graph.first_node(), {}, {}};
     w.values.resize(graph.value_bound());
     inputs.push_back(phase_inputs(program_.graphs[g], graph, window));
     for (std::size_t i = 0; i < inputs[g].size(); ++i) {
@@ -134,6 +133,7 @@ bool SourceRun::advance(Walk& w) {
           continue;
         }
         if (!exchange_.arrived(call->second.first)) return moved;
+        makers_.node(g, w.at, w.batch);
         w.values[node.first_result + i] =
             exchange_.results(call->second.first)[call->second.second];
       }
@@ -148,7 +148,7 @@ bool SourceRun::advance(Walk& w) {
 void SourceRun::evaluate(Walk& w, NodeId n) {
   const Graph& g = *w.graph;
   const Node& node = g[n];
-  makers_.node(g, n);
+  makers_.node(g, n, w.batch);
   if (node.op->collective != nullptr) {
     std::vector<Elements> operands;
     std::vector<const Type*> types, results;

@@ -18,15 +18,18 @@ using States = std::vector<std::vector<Elements>>;
 class Makers {
  public:
   explicit Makers(const Plan& plan, Terms& terms) : plan_(plan), terms_(terms) {}
-  void node(const Graph& graph, NodeId node) { next({&graph, node, {}}); }
-  void instruction(Place place) { next({nullptr, {}, place}); }
-  /// `%y = matmul`, or the text of an instruction.
+  void node(const Graph& graph, NodeId node, std::int64_t iteration) {
+    next({&graph, node, iteration, {}});
+  }
+  void instruction(Place place) { next({nullptr, {}, 0, place}); }
+  /// `%y = matmul` of iteration 1, or the text of an instruction.
   std::string text_of(TermId t) const;
 
  private:
   struct Maker {
     const Graph* graph = nullptr;
     NodeId node;
+    std::int64_t iteration = 0;  // in which the node runs
     Place place;
   };
   void next(Maker m) {

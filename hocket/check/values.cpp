@@ -235,6 +235,11 @@ Elements Values::direct(const Elements& x) {
   return out;
 }
 
+bool Values::is_odd_part(const Piece& p) const {
+  return terms.kind(p.term) == TermKind::view && !p.repeated &&
+         !through(p, 0, Layout::row_major(p.count));
+}
+
 Piece Values::alias_of(const Piece& p) const {
   auto alias = aliases_.find({p.term, p.first, p.count});
   return alias == aliases_.end() ? p : alias->second;

@@ -61,6 +61,8 @@ class Values {
   Elements view(const Elements& x, std::int64_t first, const Layout& layout);
   /// The same elements, where a part of a view is a view, or a range, by itself.
   Elements direct(const Elements& x);
+  /// A part of a view that is no view by itself. Something else may show the same elements.
+  bool is_odd_part(const Piece& p) const;
   /// One element, again and again.
   Elements repeated(const Elements& x, std::int64_t count);
 
