@@ -1,5 +1,5 @@
-// Generates documents from the tables of ops and passes: `docs FOLDER` writes ops.md and passes.md,
-// `docs --check FOLDER` fails if they are out of date.
+// Generates documents from tables: `docs FOLDER` writes ops.md and passes.md, and the tables of
+// rules in plan.md and safety.md; `docs --check FOLDER` fails if they are out of date.
 
 #include <fmt/format.h>
 
@@ -10,10 +10,12 @@
 #include "hocket/base/error.h"
 #include "hocket/base/file.h"
 #include "hocket/base/text.h"
+#include "hocket/check/check.h"
 #include "hocket/driver/compile.h"
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ops/ops.h"
+#include "hocket/plan/verify_plan.h"
 
 namespace hocket {
 namespace {
@@ -160,10 +162,25 @@ std::string passes_document() {
   return out;
 }
 
+/// The document with these rules in its table of rules.
+std::string with_rules(const std::string& path, std::span<const Rule> rules) {
+  std::string text = read_file(path), head = "| name | rule |\n|---|---|\n", rows;
+  for (const Rule& r : rules) rows += fmt::format("| `{}` | {} |\n", r.name, r.doc);
+  std::size_t begin = text.find(head);
+  if (begin == text.npos) fail("{}: no table of rules", path);
+  begin += head.size();
+  std::size_t end = text.find("\n\n", begin) + 1;
+  return text.replace(begin, end - begin, rows);
+}
+
 int run(bool check, const std::string& folder) {
   int stale = 0;
+  auto rules_in = [&](const char* file, std::span<const Rule> rules) {
+    return std::pair{file, with_rules(fmt::format("{}/{}", folder, file), rules)};
+  };
   for (const auto& [file, text] :
-       {std::pair{"ops.md", ops_document()}, std::pair{"passes.md", passes_document()}}) {
+       {std::pair{"ops.md", ops_document()}, std::pair{"passes.md", passes_document()},
+        rules_in("plan.md", plan_rules()), rules_in("safety.md", safety_rules())}) {
     std::string path = folder + "/" + file;
     if (!check) {
       write_file(path, text);

@@ -10,9 +10,9 @@
 #include "hocket/base/error.h"
 #include "hocket/base/file.h"
 #include "hocket/check/certificate.h"
+#include "hocket/ops/ops.h"
 #include "hocket/plan/plan_text.h"
 #include "hocket/plan/verify_plan.h"
-#include "hocket/ops/ops.h"
 #include "support/golden_plans.h"
 
 namespace hocket::testing {

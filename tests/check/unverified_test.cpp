@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "hocket/check/check.h"
-#include "hocket/plan/plan_text.h"
 #include "hocket/ops/ops.h"
+#include "hocket/plan/plan_text.h"
 #include "support/golden_plans.h"
 
 namespace hocket::testing {

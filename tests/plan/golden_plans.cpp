@@ -13,9 +13,9 @@
 
 #include "hocket/base/error.h"
 #include "hocket/base/file.h"
+#include "hocket/ops/ops.h"
 #include "hocket/plan/plan_text.h"
 #include "hocket/plan/verify_plan.h"
-#include "hocket/ops/ops.h"
 
 namespace hocket::testing {
 namespace {
