@@ -66,11 +66,8 @@ class Comparison {
   }
 
   /// A shard has a piece of the whole, which says what the whole is.
-  bool other_type(std::size_t graph, std::size_t input) const {
-    const Graph &now = plan_.program.graphs[graph], &before = plan_.exact().graphs[graph];
-    const Input &in = now.inputs()[input], &was = before.inputs()[inputs_[graph][input]];
+  bool other_type(const Graph& before, const Input& was, const Graph& now, const Input& in) const {
     const Type &type = now.type(in.value), &whole = before.type(was.value);
-    if (in.state != was.state) return true;
     if (!in.shard || was.shard) return type != whole;
     auto size = plan_.program.world->group_size(in.shard->group);
     return in.shard->type != whole || type.dtype != whole.dtype || !size ||
@@ -80,35 +77,55 @@ class Comparison {
   std::string other_interface() const {
     const Program &a = plan_.exact(), &b = plan_.program;
     for (std::size_t g = 0; g < a.graphs.size(); ++g) {
-      if (a.graphs[g].outputs().size() != b.graphs[g].outputs().size())
-        return fmt::format("graph {} has another number of outputs than before passes",
-                           b.graphs[g].name());
-      std::vector<Output> before = a.graphs[g].outputs(), now = b.graphs[g].outputs();
-      for (std::size_t i = 0; i < now.size(); ++i)
-        if (a.graphs[g].type(before[i].value) != b.graphs[g].type(now[i].value))
-          return fmt::format("graph {}: output {} has another type than before passes",
-                             b.graphs[g].name(), i);
-      std::set<std::string> states;
-      for (std::size_t i = 0; i < b.graphs[g].inputs().size(); ++i) {
-        const Input& in = b.graphs[g].inputs()[i];
-        states.insert(b.graphs[g].name(in.value));
-        if (inputs_[g][i] != no_input && other_type(g, i))
-          return fmt::format("graph {}: %{} has another type than before passes",
-                             b.graphs[g].name(), b.graphs[g].name(in.value));
-        if (inputs_[g][i] != no_input || is_forwarded(b.graphs[g], in.value)) continue;
-        return fmt::format("graph {}: %{} is no input of the program before passes",
-                           b.graphs[g].name(), b.graphs[g].name(in.value));
-      }
-      for (const Input& in : a.graphs[g].inputs())
-        if (in.state && !is_forwarded(a.graphs[g], in.value) &&
-            !states.contains(a.graphs[g].name(in.value)))
-          return fmt::format("graph {}: state %{} is gone", a.graphs[g].name(),
-                             a.graphs[g].name(in.value));
+      std::string problem = other_outputs(a.graphs[g], b.graphs[g]);
+      if (problem.empty()) problem = other_inputs(a.graphs[g], b.graphs[g], inputs_[g]);
+      if (!problem.empty()) return fmt::format("graph {}: {}", b.graphs[g].name(), problem);
     }
     for (const auto& [name, value] : plan_.program.constants)
       if (auto known = a.constants.find(name);
           known != a.constants.end() && value && known->second && !same_bits(value, known->second))
         return fmt::format("constant {} has another value than before passes", name);
+    return "";
+  }
+
+  static std::string other_outputs(const Graph& before, const Graph& now) {
+    std::vector<Output> x = before.outputs(), y = now.outputs();
+    if (x.size() != y.size()) return "another number of outputs than before passes";
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (x[i].name != y[i].name || !(before.type(x[i].value) == now.type(y[i].value)))
+        return fmt::format("output {} is {}{}, but {}{} before passes", i,
+                           to_text(now.type(y[i].value)), y[i].name.empty() ? "" : " " + y[i].name,
+                           to_text(before.type(x[i].value)),
+                           x[i].name.empty() ? "" : " " + x[i].name);
+    return "";
+  }
+
+  std::string other_inputs(const Graph& before, const Graph& now,
+                           const std::vector<std::size_t>& source) const {
+    std::vector<char> found(before.inputs().size());
+    for (std::size_t i = 0; i < now.inputs().size(); ++i) {
+      const Input& in = now.inputs()[i];
+      std::string name = now.name(in.value);
+      if (source[i] == no_input) {
+        if (!is_forwarded(now, in.value))
+          return fmt::format("%{} is no input of the program before passes", name);
+        continue;
+      }
+      found[source[i]] = 1;
+      const Input& was = before.inputs()[source[i]];
+      if (in.state != was.state || is_forwarded(now, in.value) != is_forwarded(before, was.value))
+        return fmt::format("%{} is carried in another way than before passes", name);
+      if (was.shard && in.shard != was.shard)
+        return fmt::format("%{} is divided in another way than before passes", name);
+      if (other_type(before, was, now, in))
+        return fmt::format("%{} is {}, but {} before passes", name,
+                           to_text(in.shard ? in.shard->type : now.type(in.value)),
+                           to_text(before.type(was.value)));
+    }
+    for (std::size_t i = 0; i < before.inputs().size(); ++i)
+      if (const Input& in = before.inputs()[i];
+          found[i] == 0 && in.state && !is_forwarded(before, in.value))
+        return fmt::format("state %{} is gone", before.name(in.value));
     return "";
   }
 

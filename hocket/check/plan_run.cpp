@@ -60,27 +60,28 @@ void Memory::forget(Range r) {
   }
 }
 
-void Memory::write(Range r, int width, Elements value) {
+void Memory::write(Range r, DType dtype, Elements value) {
   if (r.empty()) return;
   if (auto it = held_.find(r.begin); it != held_.end() && it->second.end == r.end) {
-    it->second = {r.end, r, width, std::move(value)};
+    it->second = {r.end, r, dtype, std::move(value)};
     return;
   }
   forget(r);
-  held_[r.begin] = {r.end, r, width, std::move(value)};
+  held_[r.begin] = {r.end, r, dtype, std::move(value)};
 }
 
-std::optional<Elements> Memory::read(Values& values, Range r, int width) const {
+std::optional<Elements> Memory::read(Values& values, Range r, DType dtype) const {
+  int width = bytes(dtype);
   if (r.empty()) return Elements();
   auto it = held_.upper_bound(r.begin);
   if (it == held_.begin()) return std::nullopt;
   --it;
   if (it->first == r.begin && it->second.end == r.end && it->second.whole == r &&
-      it->second.width == width)
+      it->second.dtype == dtype)
     return it->second.value;
   Elements all;
   for (std::int64_t at = r.begin; at < r.end; ++it) {
-    if (it == held_.end() || it->first > at || it->second.end <= at || it->second.width != width)
+    if (it == held_.end() || it->first > at || it->second.end <= at || it->second.dtype != dtype)
       return std::nullopt;
     const Held& h = it->second;
     std::int64_t end = std::min(h.end, r.end);
@@ -167,7 +168,7 @@ Elements PlanRun::read(Walk& w, const Location& l) {
   const Layout& layout = plan_->layouts[l.layout];
   auto width = static_cast<int>(bytes(type.dtype));
   Range r = range_of(*plan_, l);
-  auto held = w.arena.memory.read(e_->values, r, width);
+  auto held = w.arena.memory.read(e_->values, r, type.dtype);
   if (!held) {
     Place place{w.graph, w.phase_number, w.at};
     throw Lost{fmt::format("{}: reads @{}, where no value of its type lies", text_of(*plan_, place),
@@ -181,7 +182,7 @@ void PlanRun::write(Walk& w, const Location& l, const Elements& value) {
   const Type& type = plan_->types[l.type];
   const Layout& layout = plan_->layouts[l.layout];
   Elements lies = layout.is_row_major() ? value : e_->values.view(value, 0, inverse(layout));
-  w.arena.memory.write(range_of(*plan_, l), static_cast<int>(bytes(type.dtype)), std::move(lies));
+  w.arena.memory.write(range_of(*plan_, l), type.dtype, std::move(lies));
 }
 
 void PlanRun::load(const States& state) {
@@ -201,7 +202,7 @@ void PlanRun::load(const States& state) {
       if (elements_in(value) != type.elements()) continue;  // nothing that can be read
       const Layout& layout = plan_->layouts[home.location.layout];
       if (!layout.is_row_major()) value = e_->values.view(value, 0, inverse(layout));
-      arenas_[g].memory.write(r, static_cast<int>(bytes(type.dtype)), std::move(value));
+      arenas_[g].memory.write(r, type.dtype, std::move(value));
     }
   }
 }
@@ -327,7 +328,7 @@ std::optional<Elements> PlanRun::in_home(std::size_t graph, const Home& home) co
   const Type& type = plan_->types[home.location.type];
   auto width = static_cast<int>(bytes(type.dtype));
   Range r = range_of(*plan_, home.location);
-  auto held = arenas_[graph].memory.read(e_->values, r, width);
+  auto held = arenas_[graph].memory.read(e_->values, r, type.dtype);
   const Layout& layout = plan_->layouts[home.location.layout];
   if (held && !layout.is_row_major())
     return e_->values.view(*held, (home.location.offset - r.begin) / width, layout);
@@ -348,9 +349,9 @@ std::optional<std::string> PlanRun::find_other_content(const PlanRun& other) con
                            graph_text(*plan_, g), t);
     }
     std::optional<std::string> found;
-    its.memory.for_each([&](Range r, int width) {
+    its.memory.for_each([&](Range r, DType dtype) {
       if (found) return;
-      if (mine.memory.read(e_->values, r, width) != its.memory.read(e_->values, r, width))
+      if (mine.memory.read(e_->values, r, dtype) != its.memory.read(e_->values, r, dtype))
         found = fmt::format("{}: bytes {} to {} do not hold the same from iteration to iteration",
                             graph_text(*plan_, g), r.begin, r.end - 1);
     });

@@ -16,22 +16,22 @@ namespace hocket::check {
 /// What the bytes of one arena hold.
 class Memory {
  public:
-  void write(Range r, int width, Elements value);
+  void write(Range r, DType dtype, Elements value);
   void forget(Range r);
   /// The elements from the first byte to behind the last one, in their order in memory; none where
-  /// not all of them are known, or where they are of another width.
-  std::optional<Elements> read(Values& values, Range r, int width) const;
+  /// not all of them are known, or where they are of another dtype.
+  std::optional<Elements> read(Values& values, Range r, DType dtype) const;
   void keep_only(std::span<const Range> ranges);  ///< disjoint and ascending
   template <class F>
   void for_each(F f) const {
-    for (const auto& [begin, h] : held_) f(Range{begin, h.end}, h.width);
+    for (const auto& [begin, h] : held_) f(Range{begin, h.end}, h.dtype);
   }
 
  private:
   struct Held {
     std::int64_t end;
     Range whole;  // where the value was written; parts of it may be overwritten
-    int width;    // of an element
+    DType dtype;
     Elements value;
   };
   std::map<std::int64_t, Held> held_;  // by first byte

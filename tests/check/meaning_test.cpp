@@ -285,8 +285,26 @@ TEST(Check, RotatedSources) {
 
 /// What two programs must have in common to be compared at all.
 TEST(Check, OtherInterfaces) {
+  EXPECT_EQ(verdict(step("return %x\n"), step("return x=%x\n")),
+            "different: graph step: output 0 is f32[6] x, but f32[6] before passes");
+  EXPECT_EQ(
+      verdict(step("return %m\n"), step("%z: f32[24] = reshape(%m) {shape=[24]}\nreturn %z\n")),
+      "different: graph step: output 0 is f32[24], but f32[4,6] before passes");
+  EXPECT_EQ(verdict(step("return %x\n", "%x: f32[6], %k: bool[6]"),
+                    step("return %x\n", "%x: f32[6], %k: u8[6]")),
+            "different: graph step: %k is u8[6], but bool[6] before passes");
+  EXPECT_EQ(verdict(step("next %w = %x\nreturn %x\n", "%w: state f32[6], %x: f32[6]"),
+                    step("return %x\n", "%w: f32[6], %x: f32[6]")),
+            "different: graph step: %w is carried in another way than before passes");
+  EXPECT_EQ(verdict(step("next %w = %x\nreturn %x\n", "%w: state f32[6], %x: f32[6]"),
+                    step("%n: f32[6] = neg(%w) delay=1\nnext %w = %x\nreturn %x\n",
+                         "%w: state f32[6] forwarded, %x: f32[6]")),
+            "different: graph step: %w is carried in another way than before passes");
+  EXPECT_EQ(verdict(step("next %w = %w\n", "%w: state f32[3] shard(\"dp\", f32[6])"),
+                    step("next %w = %w\n", "%w: state f32[3]")),
+            "different: graph step: %w is divided in another way than before passes");
   EXPECT_EQ(verdict(step("return %x\n"), step("return %x, %y\n")),
-            "different: graph step has another number of outputs than before passes");
+            "different: graph step: another number of outputs than before passes");
   EXPECT_EQ(
       verdict(step("return %x\n", "%x: f32[6]"), step("return %x\n", "%x: f32[6], %y: f32[6]")),
       "different: graph step: %y is no input of the program before passes");
