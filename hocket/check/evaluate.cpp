@@ -42,9 +42,11 @@ Evaluator::Kind Evaluator::kind_of(const EvaluateCall& call) {
           number_of(call.operand_types, call.result_types)};
 }
 
-/// Bits depend on the backend that runs a kind of call; so one backend runs all of a kind.
+/// Bits depend on the backend that runs a kind of call; so one backend runs all of a kind. Slices
+/// of an elementwise result are of its kind.
 void Evaluator::note_kernels(const Plan& plan) {
   std::vector<const Type*> operands, results;
+  std::map<DType, Type> elements;
   for (const PlanGraph& g : plan.graphs)
     for (const PlanPhase& phase : g.phases)
       for (const Instruction& i : phase.instructions) {
@@ -53,6 +55,10 @@ void Evaluator::note_kernels(const Plan& plan) {
         results.clear();
         for (const Location& l : phase.operands(i)) operands.push_back(&plan.types[l.type]);
         for (const Location& l : phase.results(i)) results.push_back(&plan.types[l.type]);
+        if (i.op->body != nullptr)
+          for (auto* list : {&operands, &results})
+            for (const Type*& t : *list)
+              t = &elements.try_emplace(t->dtype, Type{t->dtype, false, {}}).first->second;
         auto [known, fresh] =
             backends_.emplace(kind_of({*i.op, i.attributes, operands, results}), i.backend);
         if (!fresh && known->second != i.backend)
