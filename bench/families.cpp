@@ -107,8 +107,10 @@ constexpr std::size_t nodes_around = 5;
 
 }  // namespace
 
-Graph make_layered(std::size_t n) {
-  Graph g("step", std::make_shared<const World>(std::vector<Axis>{{"dp", 2}}));
+Graph make_layered(std::size_t n) { return make_data_parallel(n, 2); }
+
+Graph make_data_parallel(std::size_t n, int ranks) {
+  Graph g("step", std::make_shared<const World>(std::vector<Axis>{{"dp", ranks}}));
   constexpr std::int64_t batch = 4, width = 8;
   Type matrix{DType::f32, false, {width, width}}, row{DType::f32, false, {width}};
   Value x = g.add_input({DType::f32, false, {batch, width}}, "x", {.names = {"x"}});
@@ -374,6 +376,72 @@ Graph make_updates(std::size_t n) {
   while (g.size() < n) read = ops::relu(g, read);
   g.add_output("read", read);
   return g;
+}
+
+namespace {
+
+/// What a stage of a pipeline runs on one rank.
+struct StageMaker {
+  Graph& g;
+  int stage, stages;
+  Type type{DType::f32, false, {4, 8}};
+  Value sent = {};  // the last send, which nobody has waited for yet
+
+  Value receive(int from, std::int64_t channel) {
+    return ops::wait(g, ops::recv(g, std::initializer_list<Value>{},
+                                  {{"group", std::string("pp")},
+                                   {"from", std::int64_t{from}},
+                                   {"type", type},
+                                   {"channel", channel}}));
+  }
+  void send(Value v, int to, std::int64_t channel) {
+    if (sent) ops::wait(g, sent);
+    sent = ops::send(
+        g, {v}, {{"group", std::string("pp")}, {"to", std::int64_t{to}}, {"channel", channel}});
+  }
+  /// The first stage makes its own activations, the last one its own gradients. The pass has a
+  /// channel for each sender.
+  void pass(Value own, std::span<const Value> weights, int step, int number) {
+    int from = stage - step, to = stage + step;
+    Value x = from < 0 || from == stages ? own : receive(from, number * stages + from);
+    for (Value w : weights) x = ops::relu(g, ops::matmul(g, x, w));
+    if (to >= 0 && to < stages) send(x, to, number * stages + stage);
+  }
+};
+
+}  // namespace
+
+Program make_pipeline(std::size_t n, int stages, int copies) {
+  constexpr int batches = 32;
+  constexpr std::size_t around = 6, nodes_per_weight = 4 * batches + 4;
+  constexpr std::int64_t width = 8;
+  auto world = std::make_shared<const World>(std::vector<Axis>{{"pp", stages}, {"dp", copies}});
+  Program program;
+  program.world = world;
+  for (int r = 0; r < stages * copies; ++r) {
+    Graph& g = program.graphs.emplace_back(fmt::format("rank_{}", r), world);
+    g.set_ranks({r});
+    StageMaker stage{g, r / copies, stages};
+    Value x = g.add_input(stage.type, "x", {.names = {"x"}});
+    std::vector<Value> weights;
+    while ((weights.size() + 1) * nodes_per_weight + around * batches < n)
+      weights.push_back(g.add_input({DType::f32, false, {width, width}}, "w",
+                                    {.names = {fmt::format("w.{}", weights.size())},
+                                     .state = true,
+                                     .kind = StateKind::parameter}));
+    for (int b = 0; b < batches; ++b) stage.pass(x, weights, 1, 2 * b);
+    for (int b = 0; b < batches; ++b) stage.pass(x, weights, -1, 2 * b + 1);
+    if (stage.sent) ops::wait(g, stage.sent);
+    std::int64_t channel = 2 * batches * stages;
+    for (Value w : weights) {
+      Value sum = ops::all_reduce(
+          g, {ops::tanh(g, w)}, {{"group", std::string("dp")}, {"channel", channel++}});
+      g.set_next(w, ops::sub(g, w, ops::wait(g, sum)));
+    }
+    while (g.size() < n) x = ops::relu(g, x);
+    g.add_output("y", x);
+  }
+  return program;
 }
 
 std::span<const Family> families() {

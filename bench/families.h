@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "hocket/ir/graph.h"
+#include "hocket/ir/program.h"
 
 namespace hocket::bench {
 
@@ -21,6 +21,8 @@ Graph make_chain(std::size_t n);
 Graph make_fan(std::size_t n);
 /// A data-parallel training step: forward, backward, an all-reduce and an update per parameter.
 Graph make_layered(std::size_t n);
+/// The same step on any number of ranks.
+Graph make_data_parallel(std::size_t n, int ranks);
 /// A step on two axes. Over one axis, activations and their gradients are summed layer by layer, in
 /// a chain of dependent collectives. Over the other, parameters are gathered and gradients reduced,
 /// called in the order of parameters, with a view and a division around each. Two nodes in nine
@@ -33,6 +35,11 @@ Graph make_random(std::size_t n);
 /// A training step in which one optimizer updates half of the parameters, and each of the others
 /// has its own; gradients come in buckets of four, and new parameters are read within the step.
 Graph make_updates(std::size_t n);
+
+/// A pipeline of stages, each on so many copies: every rank has a graph of n nodes of its own, sends
+/// and receives for 32 small batches, and sums its gradients with the copies of its stage. n is at
+/// least 400.
+Program make_pipeline(std::size_t n, int stages, int copies);
 
 std::span<const Family> families();
 

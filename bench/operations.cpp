@@ -6,6 +6,8 @@
 
 #include "bench/sentinel.h"
 #include "hocket/base/error.h"
+#include "hocket/check/check.h"
+#include "hocket/check/meaning.h"
 #include "hocket/ir/parse.h"
 #include "hocket/ir/print.h"
 #include "hocket/ir/verify.h"
@@ -110,6 +112,17 @@ std::vector<Operation> operations(const PassTable& table, const Family& family) 
          Program program{Graph(c.graph)};
          return seconds_of(c, [&] { return lower(program); });
        }},
+      {"safety",
+       [](const Case& c) {
+         Plan plan = lower(Program{Graph(c.graph)});
+         return seconds_of(c, [&] { return find_unsafe(plan); });
+       }},
+      {"meaning",
+       [](const Case& c) {
+         Plan plan = lower(Program{Graph(c.graph)});
+         plan.source = plan.program;
+         return seconds_of(c, [&] { return compare_meaning(plan).verdict; });
+       }},
       {"move 25 %",
        [](const Case& c) {
          Graph g = c.graph;
@@ -153,6 +166,10 @@ std::vector<Operation> operations(const PassTable& table, const Family& family) 
 void check_operations(const Case& c) {
   if (!(parse(c.text, ops::all()) == Program(c.graph)))
     internal_fail("{}: text does not read back as the same graph", c.family->name);
+  Plan plan = lower(Program(c.graph));
+  plan.source = plan.program;
+  if (find_unsafe(plan) || compare_meaning(plan).verdict != Verdict::same)
+    internal_fail("{}: its plan is not certified", c.family->name);
   Graph moved = c.graph;
   move_a_quarter(moved);
   verify(moved);
