@@ -49,7 +49,9 @@ PlanGraph lower_graph(const Program& program, const Graph& body, std::span<const
   // Each round that is not the last adds a doubt about some collective.
   for (CarryDoubts doubts;;) {
     std::vector<Remark> remarks;
-    ClassContext context{program, body, {}, Carries(body, doubts), {}, {}, tables, &remarks};
+    ClassContext context{
+        program, body,   {},      Carries(body, doubts), NodeLabels(windows.size() > 1),
+        {},      tables, &remarks};
     std::vector<Sketch> sketches = sketch_all(context, derived);
     std::size_t known = doubts.size();
     doubts.add(context.doubts);

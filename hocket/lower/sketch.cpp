@@ -12,11 +12,14 @@ namespace hocket {
 
 std::uint32_t NodeLabels::of(const Graph& g, NodeId n) {
   std::string name = g[n].result_count == 0 ? "" : "%" + g.name(g.result(n));
-  std::string key = fmt::format("{} {}", name, g[n].op->name);
-  auto [found, fresh] = known_.emplace(std::move(key), static_cast<std::uint32_t>(labels_.size()));
-  if (fresh)
-    labels_.push_back({std::move(name), std::string(g[n].op->name), std::string(g.path(n))});
-  return found->second;
+  auto number = static_cast<std::uint32_t>(labels_.size());
+  if (several_phases_ || name.empty()) {
+    std::string key = fmt::format("{} {}", name, g[n].op->name);
+    auto [found, fresh] = known_.emplace(std::move(key), number);
+    if (!fresh) return found->second;
+  }
+  labels_.push_back({std::move(name), std::string(g[n].op->name), std::string(g.path(n))});
+  return number;
 }
 
 std::string NodeLabels::text(std::uint32_t label) const {

@@ -58,12 +58,15 @@ struct Sketch {
 /// The labels of a class of ranks: one for each node of its body.
 class NodeLabels {
  public:
+  /// Where a class has one phase, nodes need not be found again by their names.
+  explicit NodeLabels(bool several_phases) : several_phases_(several_phases) {}
   std::uint32_t of(const Graph& graph, NodeId n);
   /// `%y = matmul`.
   std::string text(std::uint32_t label) const;
   std::vector<TraceLabel> take() { return std::move(labels_); }
 
  private:
+  bool several_phases_;
   std::vector<TraceLabel> labels_;
   std::unordered_map<std::string, std::uint32_t> known_;
 };
