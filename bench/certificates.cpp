@@ -112,8 +112,8 @@ int main_certificates() {
   if (const char* file = HOCKET_DATA "/graphs/llama8b_fsdp"; std::filesystem::exists(file))
     steps.push_back(
         prepared("llama8b_fsdp", "default,shard-optimizer,cross-iteration", load(file)));
-  Subject pipeline = prepared("64 ranks of 2K nodes", "none",
-                              make_pipeline(rank_nodes, stages, copies));
+  Subject pipeline =
+      prepared("64 ranks of 2K nodes", "none", make_pipeline(rank_nodes, stages, copies));
 
   std::vector<Row> rows;
   for (const Subject& s : steps) {

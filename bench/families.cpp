@@ -434,8 +434,8 @@ Program make_pipeline(std::size_t n, int stages, int copies) {
     if (stage.sent) ops::wait(g, stage.sent);
     std::int64_t channel = 2 * batches * stages;
     for (Value w : weights) {
-      Value sum = ops::all_reduce(
-          g, {ops::tanh(g, w)}, {{"group", std::string("dp")}, {"channel", channel++}});
+      Value sum = ops::all_reduce(g, {ops::tanh(g, w)},
+                                  {{"group", std::string("dp")}, {"channel", channel++}});
       g.set_next(w, ops::sub(g, w, ops::wait(g, sum)));
     }
     while (g.size() < n) x = ops::relu(g, x);

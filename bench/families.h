@@ -36,9 +36,9 @@ Graph make_random(std::size_t n);
 /// has its own; gradients come in buckets of four, and new parameters are read within the step.
 Graph make_updates(std::size_t n);
 
-/// A pipeline of stages, each on so many copies: every rank has a graph of n nodes of its own, sends
-/// and receives for 32 small batches, and sums its gradients with the copies of its stage. n is at
-/// least 400.
+/// A pipeline of stages, each on so many copies: every rank has a graph of n nodes of its own,
+/// sends and receives for 32 small batches, and sums its gradients with the copies of its stage. n
+/// is at least 400.
 Program make_pipeline(std::size_t n, int stages, int copies);
 
 std::span<const Family> families();

@@ -25,6 +25,7 @@ Case make_case(const Family& family, std::size_t nodes, std::span<char> ballast)
 struct Operation {
   std::string name;
   std::function<double(const Case&)> seconds;  ///< of one run, on a copy if it edits
+  double most_when_large = 1.15;               ///< the largest exponent from 100K nodes
 };
 
 /// All operations, including every pass of the table with every word that its options list. The
