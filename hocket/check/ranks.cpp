@@ -137,7 +137,7 @@ class IterationRun {
     if (position == calls.size()) {
       calls.push_back(transfers_.size());
       Transfer fresh;
-      fresh.ranks = e.peer >= 0 ? std::move(pair) : set;
+      fresh.ranks = e.peer >= 0 ? pair : set;
       fresh.missing = fresh.ranks.size();
       fresh.calls.resize(fresh.ranks.size());
       fresh.posted.resize(fresh.ranks.size());

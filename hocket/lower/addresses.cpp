@@ -131,7 +131,10 @@ PlanGraph with_addresses(ClassContext& c, std::span<Sketch> sketches, std::int64
     kept += aligned(r.bytes);
   }
   Arena arena{kept, {}};
-  for (Sketch& s : sketches) out.phases.push_back(place(c, s, offsets, kept, limit, arena));
+  for (Sketch& s : sketches) {
+    out.phases.push_back(place(c, s, offsets, kept, limit, arena));
+    s = {};
+  }
   out.arena_bytes = arena.bytes;
   if (limit > 0 && out.arena_bytes > limit)
     fail("memory limit {}: graph {} needs at least {} bytes{}{}", limit, c.body.name(),

@@ -60,6 +60,7 @@ PlanGraph lower_graph(const Program& program, const Graph& body, std::span<const
       internal_fail("graph {}: a transfer over a boundary has no bytes of its own", body.name());
     if (options.remarks != nullptr)
       options.remarks->insert(options.remarks->end(), remarks.begin(), remarks.end());
+    derived = {};  // a million nodes take gigabytes
     return with_addresses(context, sketches, options.memory_limit);
   }
 }
