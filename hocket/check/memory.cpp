@@ -219,22 +219,8 @@ class PhaseWalk {
 /// Follows runs of all lengths.
 class RunWalk {
  public:
-  RunWalk(const Plan& plan, std::size_t graph) : plan_(plan), graph_(graph) {
-    const PlanGraph& g = plan.graphs[graph];
-    std::vector<Range> kept;
-    for (const Home& home : g.homes) kept.push_back(range_of(plan, home.location));
-    for (const PlanPhase& phase : g.phases)
-      for (const Instruction& i : phase.instructions)
-        if (i.kind == InstructionKind::start && i.index < g.carried_transfers)
-          for (auto list : {phase.operands(i), phase.results(i)})
-            for (const Location& l : list) kept.push_back(range_of(plan, l));
-    std::ranges::sort(kept, {}, &Range::begin);
-    for (Range r : kept)
-      if (kept_.empty() || kept_.back().end < r.begin)
-        kept_.push_back(r);
-      else
-        kept_.back().end = std::max(kept_.back().end, r.end);
-  }
+  RunWalk(const Plan& plan, std::size_t graph)
+      : plan_(plan), graph_(graph), kept_(kept_ranges(plan, graph)) {}
 
   Finding walk() {
     Boundary now = begin();
@@ -307,6 +293,24 @@ class RunWalk {
 };
 
 }  // namespace
+
+std::vector<Range> kept_ranges(const Plan& plan, std::size_t graph) {
+  const PlanGraph& g = plan.graphs[graph];
+  std::vector<Range> all, joined;
+  for (const Home& home : g.homes) all.push_back(range_of(plan, home.location));
+  for (const PlanPhase& phase : g.phases)
+    for (const Instruction& i : phase.instructions)
+      if (i.kind == InstructionKind::start && i.index < g.carried_transfers)
+        for (auto list : {phase.operands(i), phase.results(i)})
+          for (const Location& l : list) all.push_back(range_of(plan, l));
+  std::ranges::sort(all, {}, &Range::begin);
+  for (Range r : all)
+    if (joined.empty() || joined.back().end < r.begin)
+      joined.push_back(r);
+    else
+      joined.back().end = std::max(joined.back().end, r.end);
+  return joined;
+}
 
 Finding find_in_memory(const Plan& plan, std::size_t graph) {
   if (plan.graphs[graph].phases.empty()) return std::nullopt;

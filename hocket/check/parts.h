@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hocket/check/check.h"
 
@@ -31,6 +32,10 @@ const Instruction& at(const Plan& plan, Place place);
 std::string text_of(const Plan& plan, Place place);
 /// `graph step`, or `rank 3`.
 std::string graph_text(const Plan& plan, std::size_t graph);
+
+/// Bytes that keep a value from one phase to the next, homes and members of carried transfers:
+/// disjoint and ascending.
+std::vector<Range> kept_ranges(const Plan& plan, std::size_t graph);
 
 /// The rules about the bytes of one graph, and about waiting for its transfers.
 std::optional<Refutation> find_in_memory(const Plan& plan, std::size_t graph);

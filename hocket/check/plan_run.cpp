@@ -101,24 +101,6 @@ void Memory::keep_only(std::span<const Range> ranges) {
   if (!held_.empty()) forget({from, std::max(from, held_.rbegin()->second.end)});
 }
 
-std::vector<Range> kept_ranges(const Plan& plan, std::size_t graph) {
-  const PlanGraph& g = plan.graphs[graph];
-  std::vector<Range> all, joined;
-  for (const Home& home : g.homes) all.push_back(range_of(plan, home.location));
-  for (const PlanPhase& phase : g.phases)
-    for (const Instruction& i : phase.instructions)
-      if (i.kind == InstructionKind::start && i.index < g.carried_transfers)
-        for (auto list : {phase.operands(i), phase.results(i)})
-          for (const Location& l : list) all.push_back(range_of(plan, l));
-  std::ranges::sort(all, {}, &Range::begin);
-  for (Range r : all)
-    if (joined.empty() || joined.back().end < r.begin)
-      joined.push_back(r);
-    else
-      joined.back().end = std::max(joined.back().end, r.end);
-  return joined;
-}
-
 // ---- runs
 
 SourceInputs source_inputs(const Plan& plan) {

@@ -93,7 +93,4 @@ class PlanRun {
   std::vector<std::vector<Range>> kept_;  // by graph: homes and members of carried transfers
 };
 
-/// Bytes that keep a value from one phase to the next: disjoint and ascending.
-std::vector<Range> kept_ranges(const Plan& plan, std::size_t graph);
-
 }  // namespace hocket::check

@@ -326,6 +326,8 @@ int run(const RunVerb& verb) {
     if (!verb.json && !verb.quiet) {
       print(to_table(step, report));
       for (const Remark& r : step.remarks) show(r);
+      for (const Remark& r : report.compiled.remarks)
+        if (r.pass == "check") show(r);
       if (report.check) print(to_text(*report.check));
     }
     if (wrong && (verb.json || verb.quiet)) fmt::print(stderr, "{}", to_text(*report.check));
