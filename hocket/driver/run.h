@@ -28,8 +28,8 @@ struct RunOptions {
   std::optional<std::int64_t> iterations = {};
   std::optional<std::uint64_t> random_inputs = {};
   bool check = false;
-  /// Check the plan before it runs. A pass of your own that rewrites arithmetic must declare that it
-  /// changes bits, or its plans are refused.
+  /// Check the plan before it runs. A pass of your own that rewrites arithmetic must declare that
+  /// it changes bits, or its plans are refused.
   bool certify = true;
   std::int64_t memory_limit = 0;  ///< bytes of a rank's arena at most; 0: none
   /// "in_process": one thread per rank; "in_order": the interpreter runs all ranks in one thread,
