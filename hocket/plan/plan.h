@@ -110,7 +110,7 @@ struct PlanOrigin {
 
 struct Plan {
   PlanOrigin origin;
-  Program source;   ///< before passes; without graphs where that is not known
+  Program source;  ///< before passes; without graphs where that is not known
   /// Behind the last pass that changes bits; without graphs where none does.
   Program changed;
   Program program;  ///< after passes: names, inputs and outputs of the plan are those of its graphs

@@ -81,8 +81,8 @@ class PlanComparison {
 
 bool operator==(const Plan& a, const Plan& b) {
   PlanComparison comparison(a, b);
-  return a.origin == b.origin && a.source == b.source && a.changed == b.changed && a.program == b.program &&
-         a.shape == b.shape &&
+  return a.origin == b.origin && a.source == b.source && a.changed == b.changed &&
+         a.program == b.program && a.shape == b.shape &&
          std::ranges::equal(a.graphs, b.graphs, [&](const PlanGraph& x, const PlanGraph& y) {
            return comparison.equal(x, y);
          });
