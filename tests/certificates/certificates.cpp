@@ -1,6 +1,6 @@
 // Every plan that lowering makes must be found safe: of all steps with values and all further
 // graphs under every list of passes in use, and of random programs of all families under random
-// lists. `certificates --programs N --seed S --only NAME` tries more of them.
+// lists. `certificates --programs N --seed S --only FAMILY --sources NAME` tries more or others.
 
 #include <fmt/core.h>
 
@@ -25,7 +25,7 @@ namespace {
 
 struct Options {
   std::uint64_t programs = 400, seed = 1;
-  std::string_view only = "";
+  std::string_view sources = "", only = "";  ///< parts of names: of sources, of families
 };
 
 constexpr std::string_view lists[] = {
@@ -71,7 +71,7 @@ void check(const std::string& what, const Plan& plan, Count& count) {
 }
 
 void check_source(const std::string& source, const Options& options, Count& count) {
-  if (source.find(options.only) == source.npos) return;
+  if (source.find(options.sources) == source.npos) return;
   Step step = load_step(source);
   for (std::string_view passes : lists) {
     PlanOptions how;
@@ -126,12 +126,15 @@ int main(int argc, char** argv) {
     };
     bool good = key == "--programs" ? read(options.programs)
                 : key == "--seed"   ? read(options.seed)
-                                    : key == "--only";
+                                    : key == "--only" || key == "--sources";
     if (!good) {
-      fmt::print(stderr, "usage: certificates [--programs N] [--seed S] [--only NAME]\n");
+      fmt::print(
+          stderr,
+          "usage: certificates [--programs N] [--seed S] [--only FAMILY] [--sources NAME]\n");
       return 2;
     }
     if (key == "--only") options.only = value;
+    if (key == "--sources") options.sources = value;
   }
   return hocket::testing::run(options);
 }
