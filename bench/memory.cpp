@@ -136,7 +136,7 @@ Program random_program_at(std::uint64_t seed) {
   return testing::random_program(random,
                                  {.ranks = 1 << testing::below(random, 3),
                                   .nodes = 40 + static_cast<int>(testing::below(random, 160)),
-                                  .loop = testing::chance(random, 25),
+                                  .loop = testing::chance(random, 50),
                                   .largest = 96});
 }
 

@@ -27,7 +27,8 @@ struct OpenTransfer {
   std::vector<int> missing;  ///< ranks that have not started it
 };
 
-/// The last calls that a rank has started in a group, or in one direction of a pair.
+/// The last collectives that a rank has started in one group, or the last sends (receives) between
+/// it and one other rank.
 struct IssuedCalls {
   struct Call {
     std::int64_t number = 0;  ///< in the sequence, from 0

@@ -227,7 +227,7 @@ const Expansion* Evaluator::expansion(const EvaluateCall& call) {
   return known.get();
 }
 
-/// An op without operands, whose bits are in its attributes.
+/// A constant: its attributes hold its value.
 bool Evaluator::fixed(const EvaluateCall& call, std::span<Elements> results) {
   if (&call.op != &ops::constant && &call.op != &ops::full) return false;
   const Type& type = *call.result_types[0];

@@ -129,7 +129,8 @@ class Comparison {
     return "";
   }
 
-  /// By input of the source: the groups on whose ranks a state is taken to start equal.
+  /// For each input of the source: the groups in which all ranks are assumed to start with the same
+  /// value of this state.
   std::vector<std::set<std::string>> equal_groups(std::size_t graph) const {
     const Graph &now = plan_.program.graphs[graph], &before = plan_.exact().graphs[graph];
     std::vector<std::set<std::string>> groups(before.inputs().size());

@@ -197,8 +197,9 @@ class Counting {
            (has_rows_[shown] != 0 && !shows_rows(s));
   }
 
-  /// Members are one piece, from the first write of an operand to the last read of a result. An
-  /// operand that a plan copies there is not a part of it.
+  /// All members of a bucket are one piece. It lives from the first instruction that writes an
+  /// operand to the last one that reads a result. An operand that must be copied into the bucket is
+  /// a piece of its own.
   void add_bucket(const Step& s) {
     std::int64_t total = 0;
     for (ValueNumber r = s.results; r < s.results + s.result_count; ++r) total += rounded(type(r));

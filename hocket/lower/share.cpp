@@ -60,8 +60,8 @@ class Sharing {
     }
   }
 
-  /// Results take the bytes of the operands, if nobody reads those afterwards. Operands of a bucket
-  /// lie side by side, and so do its results.
+  /// Makes a collective work in place, unless an operand is read after its start. The operands of a
+  /// bucket lie side by side, and so do its results.
   bool join(const Instruction& start, std::uint32_t at) {
     auto operands = s_.operands(start), results = s_.results(start);
     Storages::Part from = whole(operands[0]), to = whole(results[0]);
@@ -199,7 +199,7 @@ class Sharing {
     }
   }
 
-  /// The region whose old value this is, or nowhere.
+  /// The region that holds this value when the phase begins; nowhere for other values.
   std::uint32_t old_region(const Ref& r) const {
     StorageNumber w = whole(r).whole;
     return in_region(w) && s_.old_content[storages_.region(w)] == w ? storages_.region(w) : nowhere;

@@ -95,7 +95,7 @@ void run_tree(KernelCall& c, double empty, Combination by, Finish finish) {
   });
 }
 
-// Function objects, so that they can be inlined.
+// Lambdas instead of functions, because calls through function pointers are not inlined.
 constexpr auto element_sums = [](auto a, auto b) { return element_sum(a, b); };
 constexpr auto element_products = [](auto a, auto b) { return element_product(a, b); };
 constexpr Combination sums{element_sums, [](auto a, auto b) { return wrapping_add(a, b); }, true};

@@ -59,8 +59,8 @@ struct PlanPhase {
   Window window;
   std::vector<Instruction> instructions;
   std::vector<Location> locations;
-  /// How many numbers transfers have: carried ones first, then those that begin and end here, each
-  /// with a number of its own.
+  /// One more than the largest number of a transfer. The smallest numbers are those of carried
+  /// transfers; each of the others is used by one transfer, which begins and ends in this phase.
   std::uint32_t transfers = 0;
 
   std::span<const Location> operands(const Instruction& i) const {

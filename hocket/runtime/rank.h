@@ -53,7 +53,7 @@ class Rank {
   }
   /// After a failed step, before leave(): where the rank stood at the time of the failure.
   StoppedRank stopped(Position at_failure, double failed_at) const;
-  /// After a failed step: leaves all groups. No step may follow.
+  /// Leaves all groups. To be called after a failed step; no other step may follow.
   void leave() { groups_.clear(); }
 
   void announce(std::int64_t iteration, int drain) { recorder_.announce(iteration, drain); }

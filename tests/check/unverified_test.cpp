@@ -111,7 +111,7 @@ const Case cases[] = {
      "transfer is still in flight",
      {"prologue 0: start 0 all_reduce {group=\"dp\", reduce=\"sum\", channel=0}",
       "steady: start 0 all_reduce {group=\"dp\", reduce=\"sum\", channel=0}"}},
-    // The last iteration's transfer is waited for by nobody.
+    // Nothing waits for the transfer that the last iteration starts.
     {"carried.plan",
      [](Plan& p) { instructions(p, 2).clear(); },
      "waits",
